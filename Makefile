@@ -1,0 +1,48 @@
+# Everything starts from a machine that has python3 and make; the rest is pinned in requirements/.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help setup demo test test-all check format bench docs lock clean
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
+
+setup: .venv/ready  ## create .venv with the package, every extra and the development tools
+
+.venv/ready: requirements/bootstrap.txt requirements/dev.txt pyproject.toml
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/bootstrap.txt
+	$(BIN)/uv pip sync --quiet --require-hashes requirements/dev.txt
+	$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: setup  ## show a verdict and a fault on examples/
+	@$(BIN)/python examples/demo.py
+
+test: setup  ## the whole suite
+	$(BIN)/pytest -q -n 2 -m "not heavy"
+
+test-all: setup  ## the suite with the heavy and networked checks
+	$(BIN)/pytest -q
+
+check: setup  ## formatting, lint, types, import directions
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup  ## write what `check` asks for, where a tool can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: setup  ## side-by-side figures with other implementations
+	$(BIN)/python -m bench
+
+docs: setup  ## regenerate the reference pages
+	$(BIN)/python -m docs.generate
+
+lock: setup  ## re-pin requirements/ from pyproject.toml
+	$(BIN)/python requirements/lock.py
+
+clean:  ## remove what setup and bench made
+	rm -rf .venv .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis

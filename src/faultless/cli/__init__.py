@@ -1,0 +1,1 @@
+"""The `faultless` command."""

@@ -1,0 +1,45 @@
+"""A fault: what is raised when a tool could not do its job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from faultless.contract.kinds import FACTS, FaultKind, KindFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+Origin = Literal["local", "peer"]
+
+
+class Fault(Exception):
+    """One kind, one sentence, one next move. Raised, never returned.
+
+    In `details` an absent key and a null value mean the same, so nulls are dropped.
+    """
+
+    def __init__(
+        self,
+        kind: FaultKind,
+        message: str,
+        *,
+        hint: str | None = None,
+        details: Mapping[str, Json] | None = None,
+        retry_after_seconds: float | None = None,
+        origin: Origin = "local",
+    ) -> None:
+        super().__init__(message)
+        self.kind = FaultKind(kind)
+        self.message = message
+        self.hint = hint
+        self.details = {name: value for name, value in (details or {}).items() if value is not None}
+        self.retry_after_seconds = retry_after_seconds
+        self.origin = origin
+
+    @property
+    def facts(self) -> KindFacts:
+        return FACTS[self.kind]
+
+    def __repr__(self) -> str:
+        return f"Fault({self.kind.value}: {self.message})"

@@ -1,0 +1,1 @@
+"""What every server stands on."""
