@@ -13,7 +13,7 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 Origin = Literal["local", "peer"]
 
 
-class Fault(Exception):
+class Fault(Exception):  # noqa: N818 - a fault is the word of the contract
     """One kind, one sentence, one next move. Raised, never returned.
 
     In `details` an absent key and a null value mean the same, so nulls are dropped.
