@@ -1,6 +1,20 @@
 """What a fault is, how it is written, how it is read."""
 
+from faultless.contract.dialects import Dialect, ErrorReply, ResultReply, write
 from faultless.contract.fault import Fault, Json
 from faultless.contract.kinds import FACTS, FaultKind, KindFacts, Retry
+from faultless.contract.text import clean
 
-__all__ = ["FACTS", "Fault", "FaultKind", "Json", "KindFacts", "Retry"]
+__all__ = [
+    "FACTS",
+    "Dialect",
+    "ErrorReply",
+    "Fault",
+    "FaultKind",
+    "Json",
+    "KindFacts",
+    "ResultReply",
+    "Retry",
+    "clean",
+    "write",
+]

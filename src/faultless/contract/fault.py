@@ -33,7 +33,9 @@ class Fault(Exception):  # noqa: N818 - a fault is the word of the contract
         self.kind = FaultKind(kind)
         self.message = message
         self.hint = hint
-        self.details = {name: value for name, value in (details or {}).items() if value is not None}
+        self.details: dict[str, Json] = {
+            name: value for name, value in (details or {}).items() if value is not None
+        }
         self.retry_after_seconds = retry_after_seconds
         self.origin = origin
 

@@ -1,0 +1,45 @@
+"""JSON values that every encoder accepts."""
+
+import math
+from collections.abc import Mapping
+
+from faultless.contract.fault import Json
+from faultless.contract.text import replace_surrogates
+
+MAX_DEPTH = 64
+MAX_INTEGER_BITS = 1024  # readers stop at 4300 digits; most of them at 64 bits
+
+
+def make_portable(value: object) -> Json:
+    """Copy a value; whatever JSON cannot carry becomes null or a short note in its place."""
+    return _copy(value, ())
+
+
+def make_portable_object(value: Mapping[str, object]) -> dict[str, Json]:
+    return {replace_surrogates(name): make_portable(item) for name, item in value.items()}
+
+
+def _copy(value: object, ancestors: tuple[int, ...]) -> Json:
+    if isinstance(value, str):
+        return replace_surrogates(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        fits = value.bit_length() <= MAX_INTEGER_BITS
+        return int(value) if fits else f"<integer of {value.bit_length()} bits>"
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return _copy_container(value, ancestors)
+
+
+def _copy_container(value: object, ancestors: tuple[int, ...]) -> Json:
+    if id(value) in ancestors:
+        return "<contains itself>"
+    if len(ancestors) >= MAX_DEPTH:
+        return "<nested too deeply>"
+    inner = (*ancestors, id(value))
+    if isinstance(value, Mapping):
+        return {replace_surrogates(str(name)): _copy(item, inner) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_copy(item, inner) for item in value]
+    return f"<{type(value).__name__}>"

@@ -1,0 +1,45 @@
+"""Text from strangers, made safe to put into a sentence."""
+
+import re
+
+DEFAULT_LIMIT = 2000
+
+_ESCAPE_SEQUENCE = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor moves
+    r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)"  # window titles, hyperlinks
+    r"|\x1b[@-Z\\^_]"
+)
+# Tags and direction marks hide text from the person and show it to the model, so they go too.
+_UNPRINTABLE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
+)
+_LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+def clean(text: str, limit: int = DEFAULT_LIMIT) -> str:
+    """Keep what prints, at most `limit` characters of it; the end says how much was left out.
+
+    Cleaning twice is cleaning once.
+    """
+    unified = text.replace("\r\n", "\n").replace("\r", "\n")
+    printable = _UNPRINTABLE.sub("", _ESCAPE_SEQUENCE.sub("", unified))
+    return _bound(replace_surrogates(printable), limit)
+
+
+def replace_surrogates(text: str) -> str:
+    """Make text that every encoder accepts."""
+    return _LONE_SURROGATE.sub("\ufffd", text)
+
+
+def _bound(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    # The marker is measured with the whole length, so the true count never makes it longer.
+    room = limit - len(_marker(len(text)))
+    if room <= 0:
+        return "…"[: max(limit, 0)]
+    return text[:room] + _marker(len(text) - room)
+
+
+def _marker(left_out: int) -> str:
+    return f"… [{left_out} characters left out]"
