@@ -1,0 +1,204 @@
+"""The one boundary where an exception becomes a response."""
+
+from __future__ import annotations
+
+import secrets
+import time
+import traceback
+from collections.abc import Awaitable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+
+import anyio
+import mcp_types as types
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
+from pydantic_core import to_json
+
+from faultless.contract import Dialect, ErrorReply, Fault, FaultKind, Json, clean, write
+from faultless.kit import log
+from faultless.kit.offers import offers, refuse_cursor
+from faultless.kit.toolset import Call, Output, Tool, Toolset
+from faultless.kit.validation import close_matches, explain_refusal
+
+if TYPE_CHECKING:
+    from mcp.server.models import InitializationOptions
+
+Faults: TypeAlias = Literal["native", "result"]
+Context: TypeAlias = ServerRequestContext[Any, Any]
+T = TypeVar("T")
+
+
+class Boundary:
+    """Serves a toolset: finds the tool, runs it, and writes whatever happens in the toolset's dialect."""
+
+    def __init__(self, toolset: Toolset, *, faults: Faults = "native", debug: bool = False) -> None:
+        self.toolset = toolset
+        self._faults_as_results = faults == "result"
+        self._debug = debug
+        self._running: set[anyio.CancelScope] = set()
+        self.server: Server[Any] = Server(
+            toolset.name,
+            version=toolset.version,
+            instructions=toolset.instructions or None,
+            on_list_tools=self._list_tools,
+        )
+        self.server.add_request_handler("tools/call", types.CallToolRequestParams, self._call_tool)
+        for method, (params, answer) in offers(toolset).items():
+            self.server.add_request_handler(method, params, answer)
+        # Replaces the stock telemetry middleware, which without an exporter only costs time.
+        self.server.middleware[:] = [self._guard]
+
+    @property
+    def options(self) -> InitializationOptions:
+        return self.server.create_initialization_options(NotificationOptions(tools_changed=False))
+
+    def interrupt(self) -> None:
+        """End every running call with an `interrupted` fault."""
+        for scope in self._running:
+            scope.cancel("the server is stopping")
+
+    async def _list_tools(
+        self, _: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        refuse_cursor(params)
+        return types.ListToolsResult(tools=[_listed(tool) for tool in self.toolset.tools.values()])
+
+    async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
+        call = Call(context.request_id, send_progress=context.session.report_progress)
+        started = time.perf_counter()
+        tool = self.toolset.tools.get(params.name)
+        outcome = "cancelled"
+        try:
+            if tool is None:
+                raise _unknown_tool(params.name, self.toolset.tools)
+            output = await self._contain(self._run(tool, params.arguments or {}, call))
+            outcome = "answered"
+            return _success(output, call.meta)
+        except Fault as fault:
+            outcome = fault.kind.value
+            return self._written(fault, tool, call)
+        finally:
+            _log_outcome(params.name, call, time.perf_counter() - started, outcome)
+
+    async def _guard(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """What the SDK does around our tools gets the same treatment: a reason, and no leaks."""
+        try:
+            return await self._contain(call_next(ctx))
+        except ValidationError as refused:
+            fault = explain_refusal(refused)
+        except Fault as raised:
+            fault = raised
+        raise _as_error(fault)
+
+    async def _contain(self, work: Awaitable[T]) -> T:
+        """Everything a call can raise, as one of the exceptions that have a meaning on the wire."""
+        try:
+            return await work
+        except (Fault, MCPError, ValidationError, anyio.get_cancelled_exc_class()):
+            raise
+        except BaseException as unforeseen:  # noqa: BLE001 - a tool may raise SystemExit; the session must live
+            fault = self._internal(unforeseen)
+        raise fault
+
+    async def _run(self, tool: Tool, arguments: dict[str, Any], call: Call) -> Output:
+        with anyio.CancelScope() as scope:
+            self._running.add(scope)
+            try:
+                return await tool.run(arguments, call)
+            finally:
+                self._running.discard(scope)
+        raise Fault(
+            FaultKind.INTERRUPTED,
+            f"{tool.name} was stopped because the server is shutting down",
+            hint="start the server again and repeat the call",
+        )
+
+    def _written(self, fault: Fault, tool: Tool | None, call: Call) -> dict[str, Any]:
+        reply = write(
+            fault, self.toolset.dialect, empty=tool.empty if tool else {}, as_result=self._faults_as_results
+        )
+        if isinstance(reply, ErrorReply):
+            raise MCPError(reply.code, reply.message, reply.data)
+        text = to_json(reply.payload).decode()
+        return _result(text, reply.payload, call.meta, is_error=True)
+
+    def _internal(self, unforeseen: BaseException) -> Fault:
+        error_id = secrets.token_hex(6)
+        lines = traceback.format_exception(unforeseen)
+        log.error("internal error", error_id=error_id, traceback="".join(lines))
+        return Fault(
+            FaultKind.INTERNAL,
+            f"Internal server error: an unexpected condition, logged under error id {error_id}",
+            hint=f"report it with the server's log lines for error id {error_id}",
+            details={
+                "error_id": error_id,
+                "traceback": clean("".join(lines), 20_000) if self._debug else None,
+            },
+        )
+
+
+def _unknown_tool(name: str, tools: Mapping[str, Tool]) -> Fault:
+    shown = clean(name, 100)
+    return Fault(
+        FaultKind.UNKNOWN_TOOL,
+        f"Unknown tool: {shown!r}{close_matches(name, tools)}",
+        hint=f"the tools are: {', '.join(tools)}",
+        details={"field": "name", "detail": "no tool has that name", "received_value": shown},
+    )
+
+
+def _listed(tool: Tool) -> types.Tool:
+    annotations = types.ToolAnnotations(
+        read_only_hint=tool.annotations.read_only,
+        idempotent_hint=tool.annotations.idempotent,
+        destructive_hint=tool.annotations.destructive,
+        open_world_hint=tool.annotations.open_world,
+    )
+    return types.Tool(
+        name=tool.name,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        annotations=annotations,
+    )
+
+
+def _success(output: Output, meta: Mapping[str, Json]) -> dict[str, Any]:
+    content = list(output.content) or None
+    return _result(output.text, output.payload, meta, is_error=False, content=content)
+
+
+def _result(
+    text: str,
+    payload: dict[str, Json] | None,
+    meta: Mapping[str, Json],
+    *,
+    is_error: bool,
+    content: list[Mapping[str, Json]] | None = None,
+) -> dict[str, Any]:
+    result: dict[str, Any] = {"content": content or [{"type": "text", "text": text}], "isError": is_error}
+    if payload is not None:
+        result["structuredContent"] = payload
+    if meta:
+        result["_meta"] = dict(meta)
+    return result
+
+
+def _as_error(fault: Fault) -> MCPError:
+    reply = write(fault, Dialect.JSONRPC)
+    if not isinstance(reply, ErrorReply):
+        raise TypeError("the jsonrpc dialect writes errors")
+    return MCPError(reply.code, reply.message, reply.data)
+
+
+def _log_outcome(tool: str, call: Call, seconds: float, outcome: str) -> None:
+    record = log.info if outcome in {"answered", "cancelled"} else log.warn
+    record(
+        "tool call",
+        tool=clean(tool, 100),
+        request_id=call.request_id,
+        duration_seconds=round(seconds, 6),
+        outcome=outcome,
+    )

@@ -1,0 +1,267 @@
+"""Declaring tools: a name, a description, an input model, an output model, a function."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import from_json, to_json
+
+from faultless.contract import Dialect, Json
+from faultless.kit.validation import explain_invalid
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import click
+    from rich.console import RenderableType
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Arguments(BaseModel):
+    """Input of a tool: unknown fields refused, nothing coerced."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
+
+
+class Answer(BaseModel):
+    """Output of a tool: the verdict."""
+
+    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="constants", use_attribute_docstrings=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """What a client may assume about a tool before it calls it; none has a default."""
+
+    read_only: bool
+    idempotent: bool
+    destructive: bool
+    open_world: bool
+
+
+ReportProgress = Callable[[float, float | None, str | None], Awaitable[None]]
+
+
+async def _report_to_nobody(_done: float, _total: float | None, _message: str | None) -> None:
+    """For calls made without a client."""
+
+
+@dataclass(slots=True)
+class Call:
+    """What a tool may know and do about the request it is serving."""
+
+    request_id: int | str | None = None
+    meta: dict[str, Json] = field(default_factory=dict)
+    """Goes into the result's `_meta`."""
+    send_progress: ReportProgress = _report_to_nobody
+
+    async def report_progress(
+        self, done: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        await self.send_progress(done, total, message)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A verdict ready for the wire: the object, its compact JSON text, and content that is not JSON."""
+
+    payload: dict[str, Json] | None
+    text: str
+    content: Sequence[Mapping[str, Json]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool. Most come from `Toolset.tool`; tools known only at run time are built by hand."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+    output_schema: dict[str, Any] | None
+    annotations: Annotations
+    run: Callable[[dict[str, Any], Call], Awaitable[Output]]
+    """Checks the arguments, does the work, checks the result; raises Fault."""
+    empty: dict[str, Json] = field(default_factory=dict)
+    """Every field of the normal answer at its empty value, for dialects that repeat them on error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    uri: str
+    name: str
+    description: str
+    read: Callable[[], Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    name: str
+    description: str
+    arguments: Mapping[str, str]
+    """Name to description; all are required."""
+    render: Callable[[Mapping[str, str]], str]
+
+
+@dataclass
+class Toolset:
+    """The tools one server offers, and the dialect in which it writes faults."""
+
+    name: str
+    version: str
+    dialect: Dialect
+    instructions: str = ""
+    tools: dict[str, Tool] = field(default_factory=dict)
+    resources: Sequence[Resource] = ()
+    prompts: Sequence[Prompt] = ()
+
+    def add(self, tool: Tool) -> None:
+        if tool.name in self.tools:
+            raise ValueError(f"two tools are called {tool.name!r}")
+        self.tools[tool.name] = tool
+
+    def tool(
+        self, *, read_only: bool, idempotent: bool, destructive: bool, open_world: bool
+    ) -> Callable[[Callable[P, R]], Callable[P, R]]:
+        """Declare the function below as a tool; its first parameter and its result give the schemas."""
+        annotations = Annotations(read_only, idempotent, destructive, open_world)
+
+        def declare(function: Callable[P, R]) -> Callable[P, R]:
+            self.add(tool_from_function(function, annotations))
+            return function
+
+        return declare
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of `faultless doctor`."""
+
+    name: str
+    ok: bool
+    found: str
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerKind:
+    """What a server package tells the command line about itself."""
+
+    name: str
+    summary: str
+    build: Callable[[Path, dict[str, Any]], Toolset]
+    """From the root folder and the parsed options."""
+    options: Sequence[click.Option] = ()
+    is_bad_news: Callable[[str, dict[str, Any]], bool] = lambda _tool, _answer: False
+    render: Callable[[str, dict[str, Any]], RenderableType | None] = lambda _tool, _answer: None
+    diagnose: Callable[[Path], list[Check]] = lambda _root: []
+
+
+def tool_from_function(function: Callable[..., Any], annotations: Annotations) -> Tool:
+    hints = get_type_hints(function)
+    returns = hints.pop("return")
+    parameters = list(hints.items())
+    (_, arguments_model), wants_call = parameters[0], len(parameters) > 1
+    return Tool(
+        name=function.__name__,
+        description=inspect.cleandoc(function.__doc__ or ""),
+        input_schema=_schema_of(arguments_model, "validation"),
+        output_schema=_schema_of(returns, "serialization"),
+        annotations=annotations,
+        run=_runner(function, arguments_model, returns, wants_call=wants_call),
+        empty=empty_answer(returns),
+    )
+
+
+def _runner(
+    function: Callable[..., Any],
+    arguments_model: type[Arguments],
+    answer_model: type[Answer],
+    *,
+    wants_call: bool,
+) -> Callable[[dict[str, Any], Call], Awaitable[Output]]:
+    is_async = inspect.iscoroutinefunction(function)
+
+    async def run(raw: dict[str, Any], call: Call) -> Output:
+        arguments = parse_arguments(arguments_model, raw)
+        bound = (
+            functools.partial(function, arguments, call)
+            if wants_call
+            else functools.partial(function, arguments)
+        )
+        answer = await bound() if is_async else await _in_thread(bound)
+        return check_answer(answer_model, answer)
+
+    return run
+
+
+async def _in_thread(function: Callable[[], R]) -> R:
+    from anyio import to_thread  # noqa: PLC0415 - most servers have no sync tools and start sooner without it
+
+    return await to_thread.run_sync(function, abandon_on_cancel=True)
+
+
+A = TypeVar("A", bound=Arguments)
+
+
+def parse_arguments(model: type[A], raw: dict[str, Any]) -> A:
+    """The typed input, or an invalid_params fault that names every violation.
+
+    Validated as JSON, because strict validation of Python objects would refuse lists where a tuple is meant.
+    """
+    try:
+        return model.model_validate_json(to_json(raw))
+    except ValidationError as refused:
+        raise explain_invalid(refused, model.model_json_schema(), raw) from None
+
+
+def check_answer(model: type[Answer], answer: object) -> Output:
+    """The answer as JSON, proved to fit the schema that clients will hold it against."""
+    if not isinstance(answer, model):
+        raise TypeError(f"the tool returned {type(answer).__name__}, not {model.__name__}")
+    text = answer.__pydantic_serializer__.to_json(answer, by_alias=True, warnings="error")
+    payload = from_json(text, allow_inf_nan=False)
+    model.model_validate_json(text)
+    return Output(payload, text.decode())
+
+
+def _schema_of(model: type[BaseModel], mode: Literal["validation", "serialization"]) -> dict[str, Any]:
+    schema = model.model_json_schema(mode=mode)
+    _drop_titles(schema)
+    schema.pop("description", None)
+    return schema
+
+
+def _drop_titles(schema: object) -> None:
+    """Pydantic titles every property with its own name, which only costs tokens."""
+    if isinstance(schema, dict):
+        if isinstance(schema.get("title"), str):
+            del schema["title"]
+        for value in schema.values():
+            _drop_titles(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            _drop_titles(value)
+
+
+_EMPTY: dict[str, Json] = {
+    "array": [],
+    "object": {},
+    "integer": 0,
+    "number": 0.0,
+    "string": "",
+    "boolean": False,
+}
+
+
+def empty_answer(model: type[BaseModel]) -> dict[str, Json]:
+    """Every field of the model at the value that says nothing."""
+    schema = model.model_json_schema(mode="serialization")
+    return {name: _EMPTY.get(rule.get("type", "")) for name, rule in schema.get("properties", {}).items()}

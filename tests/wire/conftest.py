@@ -1,0 +1,19 @@
+"""Starts the specimen server as a real process."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from faultless.kit.testing import WireClient
+from tests.wire.specimen import StartServer, specimen_command
+
+
+@pytest.fixture
+def start_server() -> Iterator[StartServer]:
+    with ExitStack() as stack:
+
+        def start(**options: object) -> WireClient:
+            return stack.enter_context(WireClient(specimen_command(**options)))
+
+        yield start
