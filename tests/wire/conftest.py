@@ -17,3 +17,9 @@ def start_server() -> Iterator[StartServer]:
             return stack.enter_context(WireClient(specimen_command(**options)))
 
         yield start
+
+
+@pytest.fixture(scope="module")
+def jsonrpc_server() -> Iterator[WireClient]:
+    with WireClient(specimen_command(dialect="jsonrpc")) as client:
+        yield client.open("handshake")

@@ -178,7 +178,9 @@ def _result(
     is_error: bool,
     content: list[Mapping[str, Json]] | None = None,
 ) -> dict[str, Any]:
-    result: dict[str, Any] = {"content": content or [{"type": "text", "text": text}], "isError": is_error}
+    # A resultType is obligatory in the newer protocol; the SDK takes it off in the older one.
+    result: dict[str, Any] = {"resultType": "complete", "isError": is_error}
+    result["content"] = content or [{"type": "text", "text": text}]
     if payload is not None:
         result["structuredContent"] = payload
     if meta:

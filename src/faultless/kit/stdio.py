@@ -51,7 +51,11 @@ def serve(
 
     The process is ended here because a tool stuck in a thread would otherwise keep it alive.
     """
-    read_fd, write_fd = claim_standard_streams()
+    try:
+        read_fd, write_fd = claim_standard_streams()
+    except OSError as problem:
+        log.fatal("standard input or output is closed; a client must hold both", reason=str(problem))
+        os._exit(1)
     boundary = Boundary(toolset, faults=faults, debug=debug)
 
     async def run() -> int:
