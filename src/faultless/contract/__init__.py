@@ -3,18 +3,22 @@
 from faultless.contract.dialects import Dialect, ErrorReply, ResultReply, write
 from faultless.contract.fault import Fault, Json
 from faultless.contract.kinds import FACTS, FaultKind, KindFacts, Retry
+from faultless.contract.reader import Certainty, Reading, read
 from faultless.contract.text import clean
 
 __all__ = [
     "FACTS",
+    "Certainty",
     "Dialect",
     "ErrorReply",
     "Fault",
     "FaultKind",
     "Json",
     "KindFacts",
+    "Reading",
     "ResultReply",
     "Retry",
     "clean",
+    "read",
     "write",
 ]

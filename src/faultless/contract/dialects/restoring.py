@@ -18,7 +18,9 @@ def is_object(value: object) -> TypeGuard[dict[str, Json]]:
 
 def is_amount(value: object) -> TypeGuard[int | float]:
     """A finite number; booleans are integers in Python, not here."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def restore(fields: dict[str, Json], message: object, details: object) -> Fault | None:
