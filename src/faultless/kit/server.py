@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 import traceback
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import anyio
@@ -13,7 +13,7 @@ import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.shared.exceptions import MCPError
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
 
 from faultless.contract import Dialect, ErrorReply, Fault, FaultKind, Json, clean, write
@@ -46,7 +46,7 @@ class Boundary:
         )
         self.server.add_request_handler("tools/call", types.CallToolRequestParams, self._call_tool)
         for method, (params, answer) in offers(toolset).items():
-            self.server.add_request_handler(method, params, answer)
+            self.server.add_request_handler(method, params, self._contained(answer))
         # Replaces the stock telemetry middleware, which without an exporter only costs time.
         self.server.middleware[:] = [self._guard]
 
@@ -85,22 +85,29 @@ class Boundary:
     async def _guard(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """What the SDK does around our tools gets the same treatment: a reason, and no leaks."""
         try:
-            return await self._contain(call_next(ctx))
+            return await self._contain(call_next(ctx), MCPError, ValidationError)
         except ValidationError as refused:
             fault = explain_refusal(refused)
         except Fault as raised:
             fault = raised
         raise _as_error(fault)
 
-    async def _contain(self, work: Awaitable[T]) -> T:
-        """Everything a call can raise, as one of the exceptions that have a meaning on the wire."""
+    async def _contain(self, work: Awaitable[T], *meaningful: type[Exception]) -> T:
+        """Everything work can raise, as a fault; cancellation and what the caller calls meaningful pass."""
+        passing: tuple[type[BaseException], ...] = (Fault, anyio.get_cancelled_exc_class(), *meaningful)
         try:
             return await work
-        except (Fault, MCPError, ValidationError, anyio.get_cancelled_exc_class()):
+        except passing:
             raise
         except BaseException as unforeseen:  # noqa: BLE001 - a tool may raise SystemExit; the session must live
             fault = self._internal(unforeseen)
         raise fault
+
+    def _contained(self, answer: Callable[..., Awaitable[T]]) -> Callable[..., Awaitable[T]]:
+        async def contained(context: Context, params: BaseModel) -> T:
+            return await self._contain(answer(context, params), MCPError)
+
+        return contained
 
     async def _run(self, tool: Tool, arguments: dict[str, Any], call: Call) -> Output:
         with anyio.CancelScope() as scope:
