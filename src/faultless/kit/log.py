@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import os
-import reprlib
 import select
 import stat
 import sys
 import threading
+import traceback
 from datetime import UTC, datetime
 from enum import IntEnum
 from pathlib import PurePath
@@ -29,7 +29,7 @@ ATOMIC_BYTES = select.PIPE_BUF
 DEEPEST = 8
 LARGEST_INTEGER_BITS = 4096
 # A reader this slow is taken for one that never reads, until it does.
-PATIENCE_MILLISECONDS = 100
+PATIENCE_SECONDS = 0.1
 
 
 class Level(IntEnum):
@@ -63,8 +63,6 @@ class _Stderr:
         # None when the descriptor was closed at start; by now it may be anybody's file.
         self._is_open = sys.__stderr__ is not None
         self._is_pipe = self._is_open and _is_pipe(STDERR)
-        self._poll = select.poll()
-        self._poll.register(STDERR, select.POLLOUT)
 
     def write(self, line: bytes) -> None:
         if not self._is_open:
@@ -79,7 +77,12 @@ class _Stderr:
 
     def _can_take_more(self) -> bool:
         """A ready pipe takes PIPE_BUF bytes without blocking; anything else is trusted to take a line."""
-        return not self._is_pipe or bool(self._poll.poll(0 if self.dropped else PATIENCE_MILLISECONDS))
+        if not self._is_pipe:
+            return True
+        try:
+            return bool(select.select([], [STDERR], [], 0 if self.dropped else PATIENCE_SECONDS)[1])
+        except (OSError, ValueError):
+            return True  # closed since: the write finds out
 
     def _write_some(self, data: memoryview) -> int:
         try:
@@ -220,29 +223,29 @@ def _plain(value: Any, depth: int = 0) -> Json:  # noqa: ANN401 - isinstance may
         return value
     if issubclass(kind, str):
         return str.__str__(value)
-    if issubclass(kind, (int, float)):
-        return _plain_number(value)
-    if depth < DEEPEST and kind is dict:
-        return {_text(name): _plain(item, depth + 1) for name, item in list(value.items())}
-    if depth < DEEPEST and kind in (list, tuple, set, frozenset):
-        return [_plain(item, depth + 1) for item in list(value)]
+    if issubclass(kind, int):
+        return _plain_integer(int.__int__(value))
+    if issubclass(kind, float):
+        return float.__float__(value) if float.__sub__(value, value) == 0 else float.__repr__(value)
     if issubclass(kind, PurePath):
         return PurePath.__str__(value)
-    return _plain_repr(value)
+    if issubclass(kind, BaseException):
+        return "".join(traceback.format_exception_only(value)).strip()
+    if issubclass(kind, (dict, list, tuple, set, frozenset)):
+        return _plain_items(value, depth) if depth < DEEPEST else "…"
+    return bytes.__repr__(value) if issubclass(kind, bytes) else f"<{kind.__qualname__}>"
 
 
-def _plain_number(value: Any) -> Json:  # noqa: ANN401 - as above
-    if issubclass(type(value), float):
-        number = float.__float__(value)
-        return number if number - number == 0 else float.__repr__(number)
-    whole = int.__int__(value)
-    return whole if whole.bit_length() <= LARGEST_INTEGER_BITS else f"an integer of {whole.bit_length()} bits"
+def _plain_items(value: Any, depth: int) -> Json:  # noqa: ANN401 - as above
+    if issubclass(type(value), dict):
+        return {_text(name): _plain(item, depth + 1) for name, item in list(dict.items(value))}
+    walk = next(own.__iter__ for own in (list, tuple, set, frozenset) if issubclass(type(value), own))
+    return [_plain(item, depth + 1) for item in list(walk(value))]
 
 
-def _plain_repr(value: object) -> str:
-    shortener = reprlib.Repr()  # survives a __repr__ that raises
-    shortener.maxother = 500
-    return shortener.repr_instance(value, 1)
+def _plain_integer(value: int) -> Json:
+    bits = value.bit_length()
+    return value if bits <= LARGEST_INTEGER_BITS else f"an integer of {bits} bits"
 
 
 def bounded(text: str, limit: int) -> str:
