@@ -1,0 +1,146 @@
+"""The server's end of its warden: start it, ask it for supervisors, keep a few idle ones."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import errno
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+
+from faultless.kit.process.seam import Kernel
+from faultless.kit.process.warden import wire
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Sequence
+
+_IDLE_AT_MOST = 4
+_GOODBYE_SECONDS = 5.0
+# Loaded as a package of its own name, because `faultless` itself would bring everything with it.
+_PROGRAM = "import sys; sys.path.append(sys.argv[1]); from warden.serve import main; main()"
+WARDEN = (sys.executable, "-I", "-S", "-c", _PROGRAM, str(Path(__file__).parent))
+
+
+@dataclass(frozen=True)
+class Lease:
+    """A supervisor, ours for one run."""
+
+    run: int
+    control: socket.socket
+
+
+class Launcher:
+    """Starts the warden with the first command; shared by all threads and event loops of the process."""
+
+    def __init__(self, kernel: Kernel | None = None, warden: Sequence[str] = WARDEN) -> None:
+        self.kernel = kernel or Kernel()
+        self._command = warden
+        self._numbers = count(1)
+        self._idle: list[Lease] = []
+        self._lock = threading.Lock()
+        self._warden: subprocess.Popen[bytes] | None = None
+        self._door: socket.socket | None = None
+        self._owner = os.getpid()
+
+    async def hire(self) -> Lease:
+        while self._idle and self._owner == os.getpid():
+            lease = self._idle.pop()
+            if _is_quiet(lease.control):
+                return lease
+            lease.control.close()
+        if not self._is_up():
+            await to_thread.run_sync(self._bring_up)
+        return self._ask()
+
+    def release(self, lease: Lease, *, reusable: bool) -> None:
+        if reusable and len(self._idle) < _IDLE_AT_MOST:
+            self._idle.append(lease)
+        else:
+            lease.control.close()
+
+    def kill(self, lease: Lease) -> None:
+        """For a supervisor that does not answer: the warden kills it and its tree, then the stream ends."""
+        with contextlib.suppress(OSError):
+            if self._door:
+                self.kernel.send(self._door, wire.FRAME.pack(wire.KILL, lease.run, 0), ())
+
+    def close(self) -> None:
+        """End the warden and what it may still be running."""
+        with self._lock:
+            self._drop()
+
+    def _is_up(self) -> bool:
+        return self._warden is not None and self._owner == os.getpid() and self._warden.poll() is None
+
+    def _bring_up(self) -> None:
+        with self._lock:
+            if self._is_up():
+                return
+            self._drop()
+            ours, theirs = self.kernel.socketpair()
+            try:
+                with theirs:
+                    number = theirs.fileno()
+                    self._warden = self.kernel.launch([*self._command, str(number)], number)
+            except BaseException:
+                ours.close()
+                raise
+            ours.setblocking(False)
+            self._door = ours
+
+    def _ask(self) -> Lease:
+        ours, theirs = self.kernel.socketpair()
+        try:
+            with theirs:
+                ours.setblocking(False)
+                run = next(self._numbers) & 0xFFFF_FFFF
+                self.kernel.send(self._open_door(), wire.FRAME.pack(wire.FORK, run, 0), [theirs.fileno()])
+        except BaseException:
+            ours.close()
+            raise
+        return Lease(run, ours)
+
+    def _open_door(self) -> socket.socket:
+        if self._door is None:  # closed by another thread meanwhile
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+        return self._door
+
+    def _drop(self) -> None:
+        for lease in self._idle:
+            lease.control.close()
+        self._idle.clear()
+        if self._door is not None:
+            self._door.close()
+            self._door = None
+        if self._warden is not None and self._owner == os.getpid():
+            try:
+                self._warden.wait(_GOODBYE_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._warden.kill()
+                self._warden.wait()
+        self._warden = None
+        self._owner = os.getpid()
+
+
+def _is_quiet(control: socket.socket) -> bool:
+    """An idle supervisor says nothing; one that was killed is at its end."""
+    try:
+        control.recv(1)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
+shared = Launcher()
+atexit.register(shared.close)

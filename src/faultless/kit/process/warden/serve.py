@@ -1,0 +1,126 @@
+"""Fork a supervisor whenever the server asks for one, and clear up after those that were killed."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import signal
+import socket
+import sys
+import time
+from dataclasses import dataclass
+
+from . import supervise, tree, wire
+from .system import System
+
+_GOODBYE_SECONDS = 2 * supervise.KILL_SECONDS
+_AGAIN_SECONDS = 0.01
+
+
+@dataclass(frozen=True)
+class _Supervisor:
+    run: int
+    control: (
+        socket.socket
+    )  # closed when its tree is gone, so that the server does not learn of its end too early
+
+
+class Warden:
+    def __init__(self, system: System, door: socket.socket) -> None:
+        self._system = system
+        self._door = door
+        self._wake = supervise.open_wake(system)
+        self._supervisors: dict[int, _Supervisor] = {}
+        self._lost: list[_Supervisor] = []
+        self._give_up = 0.0
+        self._tree = tree.plant()
+
+    def serve(self) -> None:
+        """Until the server hangs up or dies, and then until the last supervisor has cleared up."""
+        door = self._door.fileno()
+        while True:
+            ready = self._system.wait_for_input([self._wake, door], _AGAIN_SECONDS if self._lost else None)
+            if self._wake in ready or self._lost:
+                supervise.clear_wake(self._wake)
+                self._reap()
+            if door in ready and not self._answer():
+                break
+        goodbye = time.monotonic() + _GOODBYE_SECONDS
+        while self._reap() and time.monotonic() < goodbye:
+            self._system.wait_for_input([self._wake], _AGAIN_SECONDS)
+            supervise.clear_wake(self._wake)
+
+    def _answer(self) -> bool:
+        head, descriptors = self._system.receive(self._door, wire.FRAME.size)
+        if not head:
+            return False
+        head += wire.receive_exactly(self._system, self._door, wire.FRAME.size - len(head))
+        letter, run, _unused = wire.FRAME.unpack(head)
+        if letter == wire.FORK and descriptors:
+            self._fork(run, socket.socket(fileno=descriptors[0]))
+        elif letter == wire.KILL:
+            for pid, supervisor in self._supervisors.items():
+                if supervisor.run == run:
+                    os.kill(pid, signal.SIGKILL)
+        return True
+
+    def _fork(self, run: int, control: socket.socket) -> None:
+        try:
+            pid = self._system.fork()
+        except OSError as error:
+            with contextlib.suppress(OSError), control:
+                wire.report(self._system, control, {"refused": "fork", "errno": error.errno})
+            return
+        if pid != 0:
+            self._supervisors[pid] = _Supervisor(run, control)
+            return
+        status = 1
+        try:
+            self._forget()
+            tree.adopt_orphans()
+            supervise.serve(self._system, control)
+            status = 0
+        finally:
+            os._exit(status)
+
+    def _forget(self) -> None:
+        """In a new supervisor: nobody else's sockets, or their ends would go unseen."""
+        self._door.close()
+        os.close(self._wake)
+        os.close(signal.set_wakeup_fd(-1))
+        for supervisor in (*self._supervisors.values(), *self._lost):
+            supervisor.control.close()
+
+    def _reap(self) -> bool:
+        """Take in who ended; whether anybody is left. Children that are no supervisors outlived theirs."""
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status = self._system.reap()
+                if pid == 0:
+                    break
+                ended = self._supervisors.pop(pid, None)
+                if ended and status == 0:
+                    ended.control.close()
+                elif ended:
+                    self._lost.append(ended)
+                    self._give_up = time.monotonic() + supervise.KILL_SECONDS
+        if self._lost and (not self._kill_orphans() or time.monotonic() > self._give_up):
+            for supervisor in self._lost:
+                supervisor.control.close()
+            self._lost.clear()
+        return bool(self._supervisors or self._lost)
+
+    def _kill_orphans(self) -> int:
+        orphans = [pid for pid in self._tree.nearest() if pid not in self._supervisors]
+        for pid in orphans:
+            with contextlib.suppress(OSError):  # not ours to kill: nothing else can be done here
+                self._system.kill(pid, signal.SIGKILL)
+        return len(orphans)
+
+
+def main(system: System | None = None) -> None:
+    tree.adopt_orphans()
+    gc.freeze()  # a collection in a fork would copy every page
+    gc.disable()
+    Warden(system or System(), socket.socket(fileno=int(sys.argv[-1]))).serve()

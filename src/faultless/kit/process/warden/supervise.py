@@ -1,0 +1,236 @@
+"""One run at a time: start a command, see it to its end, leave nothing of it behind."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import signal
+import time
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from . import tree, wire
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Mapping
+
+    from .system import System
+
+SETTLE_SECONDS = 0.1  # the rest of a shell pipeline may end just after its leader
+KILL_SECONDS = 5.0  # a killed process that is still there by then sits in the kernel, or is not ours to kill
+_KILL_AGAIN_SECONDS = 0.002
+_RESET = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Phase(Enum):
+    RUNNING = auto()
+    SETTLING = auto()  # the leader has ended, others may be about to
+    ENDING = auto()  # all were asked to end
+    KILLING = auto()
+
+
+class Refused(Exception):  # noqa: N818 - the word of the wire
+    def __init__(self, step: str, error: OSError) -> None:
+        super().__init__(step)
+        self.event = {"refused": step, "errno": error.errno}
+
+
+def serve(system: System, control: socket.socket) -> None:
+    """Run one command after the other until the server hangs up."""
+    members = tree.plant()
+    wake = open_wake(system)
+    while request := wire.receive_request(system, control):
+        run = Run(system, control, members, wake)
+        try:
+            run.start(request)
+        except Refused as refused:
+            wire.report(system, control, refused.event)
+        else:
+            run.see_through()
+        os.chdir("/")  # an idle supervisor keeps no folder busy
+
+
+def open_wake(system: System) -> int:
+    """A descriptor that becomes readable when a child ends."""
+    read_end, write_end = system.pipe()
+    os.set_blocking(read_end, False)
+    os.set_blocking(write_end, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)  # without a handler nothing is written
+    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+    return read_end
+
+
+def clear_wake(descriptor: int) -> None:
+    with contextlib.suppress(BlockingIOError):
+        os.read(descriptor, 4096)
+
+
+class Run:
+    def __init__(self, system: System, control: socket.socket, members: tree.Tree, wake: int) -> None:
+        self._system = system
+        self._control = control
+        self._tree = members
+        self._wake = wake
+        self._commands = b""
+        self._hung_up = False
+        self._leader = 0
+        self._started = 0.0
+        self._grace_seconds = 0.0
+        self._phase = Phase.RUNNING
+        self._phase_ends = 0.0
+        self._ended: dict[str, float] = {}
+        self._timed_out = False
+        self._leftovers = 0
+        self._survivors = 0
+
+    def start(self, request: wire.Request) -> None:
+        try:
+            os.chdir(request.cwd)
+        except OSError as error:
+            _close(request.descriptors)
+            raise Refused("cwd", error) from error
+        try:
+            self._leader = self._spawn(request)
+        except OSError as error:
+            raise Refused("start", error) from error
+        finally:
+            _close(request.descriptors)
+        self._started = time.monotonic()
+        self._grace_seconds = request.grace_seconds
+        self._phase_ends = self._started + request.deadline_seconds
+        self._tree.watch(self._leader)
+
+    def _spawn(self, request: wire.Request) -> int:
+        beyond = max(request.targets) + 1  # so that no source is overwritten before it is copied
+        for index, descriptor in enumerate(request.descriptors):
+            request.descriptors[index] = self._system.move(descriptor, beyond)
+        pairs = zip(request.descriptors, request.targets, strict=True)
+        actions = [(os.POSIX_SPAWN_DUP2, source, target) for source, target in pairs]
+        path = find_program(request.command[0], request.env)
+        return self._system.spawn(path, request.command, request.env, actions, _RESET)
+
+    def see_through(self) -> None:
+        try:
+            self._report({"started": self._leader})
+            while not self._reap():
+                if time.monotonic() >= self._phase_ends and not self._advance():
+                    break
+                self._listen()
+        except OSError:
+            self._kill()  # as far as it goes; the warden adopts and kills the rest
+            raise
+        self._report(
+            {
+                **self._ended,
+                "timed_out": self._timed_out,
+                "leftovers": self._leftovers,
+                "survivors": self._survivors,
+            }
+        )
+        if self._survivors:
+            raise OSError(errno.EBUSY, "some processes could not be killed")
+
+    def _report(self, event: dict[str, object]) -> None:
+        with contextlib.suppress(BrokenPipeError):  # the server is gone: the socket's end will say so
+            wire.report(self._system, self._control, event)
+
+    def _reap(self) -> bool:
+        """Take in every process that ended; whether the tree is gone."""
+        while True:
+            try:
+                pid, status = self._system.reap()
+            except ChildProcessError:
+                return self._tree.is_empty()
+            if pid == 0:
+                return False
+            if pid == self._leader:
+                self._ended = {"ended": status, "seconds": time.monotonic() - self._started}
+                if self._phase is Phase.RUNNING:
+                    self._enter(Phase.SETTLING, SETTLE_SECONDS)
+
+    def _advance(self) -> bool:
+        """The phase's time is over; false when there is nothing more to try."""
+        if self._phase is Phase.KILLING:
+            self._survivors = max(1, len(self._tree.members()))
+            return False
+        if self._phase is Phase.ENDING:
+            self._enter(Phase.KILLING, KILL_SECONDS)
+            return True
+        self._timed_out = self._phase is Phase.RUNNING
+        self._leftovers = self._ask_to_end(self._grace_seconds)
+        if self._timed_out:
+            self._leftovers = 0  # they did not outlive anybody
+        return True
+
+    def _enter(self, phase: Phase, seconds: float) -> None:
+        self._phase = phase
+        self._phase_ends = time.monotonic() + seconds
+
+    def _ask_to_end(self, grace_seconds: float) -> int:
+        members = self._tree.members()
+        parents = {*members, os.getpid()}
+        for pid in members:
+            tree.reach(pid, parents, signal.SIGTERM)
+            tree.reach(pid, parents, signal.SIGCONT)  # a stopped process takes no other signal
+        self._enter(Phase.ENDING, grace_seconds)
+        return len(members)
+
+    def _kill(self) -> None:
+        for pid in self._tree.nearest():
+            with contextlib.suppress(
+                OSError
+            ):  # it may have ended; if it is not ours to kill, it is counted later
+                self._system.kill(pid, signal.SIGKILL)
+
+    def _listen(self) -> None:
+        """Wait for a child's end, a command or the phase's end."""
+        seconds = self._phase_ends - time.monotonic()
+        if self._phase is Phase.KILLING:
+            self._kill()
+            seconds = min(seconds, _KILL_AGAIN_SECONDS)
+        control = self._control.fileno()
+        ready = self._system.wait_for_input([self._wake] if self._hung_up else [self._wake, control], seconds)
+        if self._wake in ready:
+            clear_wake(self._wake)
+        if control in ready:
+            self._obey()
+
+    def _obey(self) -> None:
+        try:
+            data, _descriptors = self._system.receive(self._control, 4096)
+        except ConnectionResetError:
+            data = b""
+        if not data:
+            self._hung_up = True
+            self._enter(Phase.KILLING, KILL_SECONDS)
+        self._commands += data
+        while len(self._commands) >= wire.FRAME.size:
+            letter, number, _unused = wire.FRAME.unpack_from(self._commands)
+            self._commands = self._commands[wire.FRAME.size :]
+            if letter == wire.SIGNAL and not self._ended:
+                self._system.kill(self._leader, number)
+            elif letter == wire.STOP and self._phase in {Phase.RUNNING, Phase.SETTLING}:
+                self._ask_to_end(number / 1000)
+            elif letter == wire.STOP:
+                self._phase_ends = min(self._phase_ends, time.monotonic() + number / 1000)
+
+
+def find_program(name: str, env: Mapping[str, str]) -> str:
+    """Where the command's own PATH leads, as a shell in its folder would see it."""
+    if "/" in name:
+        return name
+    failure = errno.ENOENT
+    for folder in env.get("PATH", os.defpath).split(":"):
+        path = os.path.join(folder or ".", name)  # noqa: PTH118 - pathlib costs more than the rest of the search
+        if os.access(path, os.X_OK) and not os.path.isdir(path):  # noqa: PTH112 - as above
+            return path
+        if os.path.isfile(path):  # noqa: PTH113 - as above
+            failure = errno.EACCES
+    raise OSError(failure, os.strerror(failure), name)
+
+
+def _close(descriptors: list[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)

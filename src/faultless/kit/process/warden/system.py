@@ -1,0 +1,63 @@
+"""Every call to the operating system that can fail, on the warden's side: where tests plant faults."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import socket
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_DESCRIPTORS_AT_MOST = 253  # the kernel's limit for one message
+_CLOSE_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+
+
+class System:
+    def receive(self, source: socket.socket, size: int) -> tuple[bytes, list[int]]:
+        data, descriptors, _flags, _address = socket.recv_fds(
+            source, size, _DESCRIPTORS_AT_MOST, _CLOSE_ON_EXEC
+        )
+        return data, descriptors
+
+    def send(self, target: socket.socket, data: bytes) -> None:
+        target.sendall(data)
+
+    def fork(self) -> int:
+        return os.fork()
+
+    def pipe(self) -> tuple[int, int]:
+        return os.pipe()
+
+    def move(self, descriptor: int, lowest: int) -> int:
+        moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, lowest)
+        os.close(descriptor)
+        return moved
+
+    def spawn(
+        self,
+        path: str,
+        command: list[str],
+        env: Mapping[str, str],
+        actions: Sequence[tuple[int, int, int]],
+        defaults: Sequence[int],
+    ) -> int:
+        return os.posix_spawn(
+            path, command, env, file_actions=actions, setsid=True, setsigmask=(), setsigdef=defaults
+        )
+
+    def reap(self) -> tuple[int, int]:
+        """Process id and wait status of a child that ended; 0 when all live; ChildProcessError if none."""
+        return os.waitpid(-1, os.WNOHANG)
+
+    def kill(self, process_id: int, signal_number: int) -> None:
+        os.kill(process_id, signal_number)
+
+    def wait_for_input(self, descriptors: Sequence[int], seconds: float | None) -> set[int]:
+        poll = select.poll()
+        for descriptor in descriptors:
+            poll.register(descriptor, select.POLLIN)
+        milliseconds = None if seconds is None else max(0.0, seconds) * 1000
+        return {descriptor for descriptor, _event in poll.poll(milliseconds)}

@@ -1,0 +1,152 @@
+"""Who belongs to a run, and how to reach every one of them."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+_PR_SET_CHILD_SUBREAPER = 36
+_PS = ("/bin/ps", "-axo", "pid=,ppid=,pgid=,stat=")
+
+
+class Tree(Protocol):
+    def watch(self, leader: int) -> None:
+        """A new run: `leader` was started in a session of its own."""
+
+    def members(self) -> dict[int, int]:
+        """Every living descendant (zombies are not), and its parent."""
+
+    def nearest(self) -> Collection[int]:
+        """Descendants that may be killed without a check: their ids cannot have been given away."""
+
+    def is_empty(self) -> bool:
+        """Whether nobody is left, asked once there is no child left to wait for."""
+
+
+def adopt_orphans() -> None:
+    """Descendants whose parent ends become children of this process, whatever session they are in."""
+    if sys.platform != "linux":
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def descend(parents: Mapping[int, int], roots: Collection[int]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    generation = set(roots)
+    while generation:
+        children = {
+            pid: parent for pid, parent in parents.items() if parent in generation and pid not in found
+        }
+        found.update(children)
+        generation = set(children)
+    return found
+
+
+class AdoptedTree:
+    """Linux: this process is a subreaper, so its descendants are the run, all of it and nothing else."""
+
+    def __init__(self) -> None:
+        self._own = os.getpid()
+        self._children_file = Path(f"/proc/{self._own}/task/{self._own}/children")
+
+    def watch(self, leader: int) -> None:
+        pass
+
+    def members(self) -> dict[int, int]:
+        parents = dict(_read_parent(int(entry.name)) for entry in os.scandir("/proc") if entry.name.isdigit())
+        parents.pop(0, None)
+        return descend(parents, {self._own})
+
+    def nearest(self) -> Collection[int]:
+        try:
+            return [int(pid) for pid in self._children_file.read_bytes().split()]
+        except FileNotFoundError:  # a kernel built without CONFIG_PROC_CHILDREN
+            return [pid for pid, parent in self.members().items() if parent == self._own]
+
+    def is_empty(self) -> bool:
+        return True
+
+
+class GroupTree:
+    """Elsewhere: the leader's process group, and the descendants seen before they could re-parent.
+
+    Missed: a process that left the group and lost its parent before anybody looked.
+    """
+
+    def __init__(self) -> None:
+        self._leader = 0
+        self._seen: set[int] = set()
+
+    def watch(self, leader: int) -> None:
+        self._leader = leader
+        self._seen = set()
+
+    def members(self) -> dict[int, int]:
+        table = _list_processes()
+        parents = {pid: parent for pid, (parent, _group) in table.items()}
+        group = {pid for pid, (_parent, group) in table.items() if group == self._leader}
+        self._seen = (self._seen & table.keys()) | group | descend(parents, group | self._seen).keys()
+        return {pid: parents[pid] for pid in self._seen}
+
+    def nearest(self) -> Collection[int]:
+        return self.members()
+
+    def is_empty(self) -> bool:
+        if self._seen:
+            return not self.members()
+        with contextlib.suppress(PermissionError):
+            try:
+                os.killpg(self._leader, 0)
+            except ProcessLookupError:
+                return True
+        return not self.members()
+
+
+def plant() -> Tree:
+    return AdoptedTree() if sys.platform == "linux" else GroupTree()
+
+
+def reach(pid: int, parents: Collection[int], number: int) -> None:
+    """Signal a process only if it is a child of one of `parents`: its id may have been given away."""
+    with contextlib.suppress(OSError):
+        if not hasattr(os, "pidfd_open"):
+            os.kill(pid, number)
+            return
+        handle = os.pidfd_open(pid)
+        try:
+            if _read_parent(pid)[1] in parents:
+                signal.pidfd_send_signal(handle, number)
+        finally:
+            os.close(handle)
+
+
+def _read_parent(pid: int) -> tuple[int, int]:
+    """The process and its parent; (0, 0) for a zombie or one that is gone."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return 0, 0
+    state, parent = stat[stat.rindex(b")") + 2 :].split(maxsplit=2)[:2]  # a name may hold brackets
+    return (0, 0) if state in b"ZX" else (pid, int(parent))
+
+
+def _list_processes() -> dict[int, tuple[int, int]]:
+    listing = subprocess.run(_PS, capture_output=True, check=False, timeout=10).stdout
+    rows = [line.split() for line in listing.splitlines()]
+    return {
+        int(pid): (int(parent), int(group))
+        for pid, parent, group, state in rows
+        if not state.startswith(b"Z")
+    }

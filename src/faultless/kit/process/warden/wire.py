@@ -1,0 +1,80 @@
+"""What the server and its warden say to each other.
+
+Server to warden, and to each supervisor: frames of one letter and two numbers.
+
+f run, -           to the warden, with a control socket: fork a supervisor that serves it
+k run, -           to the warden: kill that supervisor
+r length, count    with `count` descriptors, then `length` bytes of JSON: run a command
+s signal, -        signal the command's first process
+t milliseconds, -  stop: ask the whole tree to end, kill what is left after the time
+(end of stream)    kill everything at once
+
+Supervisor to server, a JSON object a line: {"refused": step, …}, {"started": process id}, {"ended": …}.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import socket
+
+    from .system import System
+
+FRAME = struct.Struct("!cII")
+FORK, KILL, REQUEST, SIGNAL, STOP = b"f", b"k", b"r", b"s", b"t"
+_CHUNK = 1 << 18
+
+
+@dataclass(frozen=True)
+class Request:
+    command: list[str]
+    cwd: str
+    env: dict[str, str]
+    deadline_seconds: float
+    grace_seconds: float
+    targets: list[int]
+    descriptors: list[int]
+
+
+def receive_request(system: System, control: socket.socket) -> Request | None:
+    """The next run, or None at the end of the stream; orders to a run that has ended are passed over."""
+    while True:
+        head, descriptors = system.receive(control, FRAME.size)
+        try:
+            if not head:
+                return None
+            head += receive_exactly(system, control, FRAME.size - len(head))
+            letter, length, count = FRAME.unpack(head)
+            if letter == REQUEST:
+                body = receive_exactly(system, control, length)
+                _check_all_came(descriptors, count)
+                return Request(**json.loads(body), descriptors=descriptors)
+        except BaseException:
+            for descriptor in descriptors:
+                os.close(descriptor)
+            raise
+
+
+def _check_all_came(descriptors: list[int], count: int) -> None:
+    if len(descriptors) != count:  # the kernel drops those our table has no room for
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+def receive_exactly(system: System, source: socket.socket, size: int) -> bytes:
+    received = bytearray()
+    while len(received) < size:
+        data, _descriptors = system.receive(source, min(size - len(received), _CHUNK))
+        if not data:
+            raise EOFError
+        received += data
+    return bytes(received)
+
+
+def report(system: System, control: socket.socket, event: dict[str, Any]) -> None:
+    system.send(control, json.dumps(event).encode() + b"\n")
