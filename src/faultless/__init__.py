@@ -1,1 +1,27 @@
 """MCP servers, a client and a checker that agree on what an error is."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from faultless.contract import Dialect, Fault, FaultKind
+
+if TYPE_CHECKING:
+    from faultless.kit.stdio import serve
+    from faultless.kit.toolset import Answer, Arguments, Call, Toolset
+
+__all__ = ["Answer", "Arguments", "Call", "Dialect", "Fault", "FaultKind", "Toolset", "serve"]
+
+# The kit loads the whole MCP SDK, which takes most of a second; a program that reads faults need not wait for it.
+_LAZY = {
+    "Answer": "faultless.kit.toolset",
+    "Arguments": "faultless.kit.toolset",
+    "Call": "faultless.kit.toolset",
+    "Toolset": "faultless.kit.toolset",
+    "serve": "faultless.kit.stdio",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'faultless' has no attribute {name!r}")

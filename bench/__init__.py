@@ -1,0 +1,1 @@
+"""Side-by-side figures: `python -m bench` runs all of them, `python -m bench kit` one."""
