@@ -60,7 +60,7 @@ def explain(payload: dict[str, Json], prose: str = "", code: int | None = None) 
     fields = _flatten(payload)
     message_name, message = _find_message(fields)
     names = list(_list_names(fields))
-    words = message or _skip_json(prose) or next(iter(names), "") or prose
+    words = message or skip_json(prose) or next(iter(names), "") or prose
     telling = _TOOL_PREFIX.sub("", words)
     numbers = [*([] if code is None else [code]), *_list_numbers(fields), *_find_numbers(telling)]
     if fields.get("rate_limited") is True:
@@ -108,7 +108,7 @@ def _list_names(fields: dict[str, Json]) -> Iterator[str]:
     return (value for value in values if isinstance(value, str) and value.lower() not in _NO_NAMES)
 
 
-def _skip_json(prose: str) -> str:
+def skip_json(prose: str) -> str:
     stripped = prose.strip()
     return "" if stripped.startswith(("{", "[")) else stripped
 
