@@ -21,10 +21,9 @@ from faultless.contract import (
 from faultless.contract.dialects.jsonrpc import REFUSAL_FIELDS, RUN_FIELDS, TAKEN
 from faultless.contract.portable import make_portable
 
-settings.register_profile(
-    "laws", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("laws")
+# The machine may be busy: no deadline for an example.
+per_form = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+at_large = settings(per_form, max_examples=200)
 
 KINDS = pytest.mark.parametrize("kind", FaultKind)
 FORMS = pytest.mark.parametrize(
@@ -84,6 +83,7 @@ def write_any(fault: Fault, dialect: Dialect, empty: dict[str, Json], *, as_resu
 
 
 @FORMS
+@per_form
 @given(parts=fault_parts, empty=empties)
 def test_what_is_written_is_read_back_exactly(
     dialect: Dialect, as_result: bool, parts: dict[str, Any], empty: dict[str, Json]
@@ -105,6 +105,17 @@ def assert_reads_back(fault: Fault, response: dict[str, Any]) -> None:
         structure_alone = {"result": {"content": [], "structuredContent": result["structuredContent"]}}
         assert_same_fault(read(text_alone).fault, fault)
         assert_same_fault(read(structure_alone).fault, fault)
+
+
+@pytest.mark.parametrize("name", ["kind", "message", "hint", "details", "retry_after_seconds"])
+def test_a_field_lost_on_the_way_is_noticed(name: str) -> None:
+    fault = Fault(FaultKind.CRASH, "m", hint="h", details={"a": 1}, retry_after_seconds=2)
+    reply = write(fault, Dialect.ERROR_KEY)
+    assert isinstance(reply, ResultReply)
+    torn = ResultReply({**reply.payload, name: {} if name == "details" else None})
+
+    with pytest.raises(AssertionError):
+        assert_reads_back(fault, torn.to_response())
 
 
 @KINDS
@@ -172,7 +183,7 @@ lookalikes = st.recursive(
 )
 
 
-@settings(max_examples=200)
+@at_large
 @given(response=json_values | junk | lookalikes)
 def test_the_reader_never_raises(response: object) -> None:
     reading = read(response)
@@ -190,7 +201,7 @@ def without(value: object, names: set[str]) -> object:
     return [without(item, names) for item in value] if isinstance(value, list) else value
 
 
-@settings(max_examples=200)
+@at_large
 @given(result=lookalikes, text=texts | st.sampled_from([str(word) for word in words]))
 def test_a_response_without_an_error_mark_is_never_a_declared_fault(result: object, text: str) -> None:
     unmarked = without(result, {"isError", "is_error", "kind", "error"})
@@ -205,6 +216,7 @@ def test_a_response_without_an_error_mark_is_never_a_declared_fault(result: obje
 
 
 @FORMS
+@per_form
 @given(parts=wild_parts)
 def test_writing_is_total_and_always_encodes(
     dialect: Dialect, as_result: bool, parts: dict[str, Any]

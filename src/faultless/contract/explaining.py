@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from faultless.contract.dialects.restoring import is_amount, is_object
 from faultless.contract.fault import Fault
-from faultless.contract.foreign import name_kind
+from faultless.contract.foreign import LONGEST_PROSE, name_kind
 from faultless.contract.kinds import FaultKind
 from faultless.contract.portable import make_portable_object
 from faultless.contract.text import clean
@@ -61,7 +61,7 @@ def explain(payload: dict[str, Json], prose: str = "", code: int | None = None) 
     message_name, message = _find_message(fields)
     names = list(_list_names(fields))
     words = message or skip_json(prose) or next(iter(names), "") or prose
-    telling = _TOOL_PREFIX.sub("", words)
+    telling = _TOOL_PREFIX.sub("", words[:LONGEST_PROSE])
     numbers = [*([] if code is None else [code]), *_list_numbers(fields), *_find_numbers(telling)]
     if fields.get("rate_limited") is True:
         kind = FaultKind.RATE_LIMITED

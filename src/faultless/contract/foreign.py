@@ -158,7 +158,6 @@ def name_kind(names: Iterable[str], numbers: Iterable[int], prose: str) -> Fault
     """The kind that fits best what a stranger said; total, because something did fail."""
     spellings = [spelling for name in names for spelling in _spell(name)]
     figures = [str(number) for number in numbers if abs(number) <= LARGEST_NUMBER]
-    prose = prose[:LONGEST_PROSE]
     found = chain(
         _search(Evidence.SURELY, prose),
         _look_up(_CLEAR, [*spellings, *figures]),
