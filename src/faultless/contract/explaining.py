@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from faultless.contract.dialects.restoring import is_amount, is_object
 from faultless.contract.fault import Fault
-from faultless.contract.foreign import name_kind
+from faultless.contract.foreign import LONGEST_PROSE, name_kind
 from faultless.contract.kinds import FaultKind
 from faultless.contract.portable import make_portable_object
 from faultless.contract.text import clean
@@ -60,8 +60,8 @@ def explain(payload: dict[str, Json], prose: str = "", code: int | None = None) 
     fields = _flatten(payload)
     message_name, message = _find_message(fields)
     names = list(_list_names(fields))
-    words = message or _skip_json(prose) or next(iter(names), "") or prose
-    telling = _TOOL_PREFIX.sub("", words)
+    words = message or skip_json(prose) or next(iter(names), "") or prose
+    telling = _TOOL_PREFIX.sub("", words[:LONGEST_PROSE])
     numbers = [*([] if code is None else [code]), *_list_numbers(fields), *_find_numbers(telling)]
     if fields.get("rate_limited") is True:
         kind = FaultKind.RATE_LIMITED
@@ -108,7 +108,7 @@ def _list_names(fields: dict[str, Json]) -> Iterator[str]:
     return (value for value in values if isinstance(value, str) and value.lower() not in _NO_NAMES)
 
 
-def _skip_json(prose: str) -> str:
+def skip_json(prose: str) -> str:
     stripped = prose.strip()
     return "" if stripped.startswith(("{", "[")) else stripped
 

@@ -150,8 +150,6 @@ def _own_names() -> Iterator[tuple[str, FaultKind]]:
 
 
 TABLE = read_table(__doc__)
-_SURELY = [(re.compile(said, re.IGNORECASE), kind) for said, kind in TABLE[Evidence.SURELY]]
-_PHRASES = [(re.compile(said, re.IGNORECASE), kind) for said, kind in TABLE[Evidence.PHRASE]]
 _CLEAR = dict(chain(TABLE[Evidence.NUMBER], TABLE[Evidence.NAME], _own_names()))
 _VAGUE = dict(TABLE[Evidence.VAGUELY])
 
@@ -160,11 +158,10 @@ def name_kind(names: Iterable[str], numbers: Iterable[int], prose: str) -> Fault
     """The kind that fits best what a stranger said; total, because something did fail."""
     spellings = [spelling for name in names for spelling in _spell(name)]
     figures = [str(number) for number in numbers if abs(number) <= LARGEST_NUMBER]
-    prose = prose[:LONGEST_PROSE]
     found = chain(
-        _search(_SURELY, prose),
+        _search(Evidence.SURELY, prose),
         _look_up(_CLEAR, [*spellings, *figures]),
-        _search(_PHRASES, prose),
+        _search(Evidence.PHRASE, prose),
         _look_up(_VAGUE, [*spellings, *figures]),
     )
     return next(found, FALLBACK)
@@ -178,8 +175,9 @@ def _spell(name: str) -> Iterator[str]:
     yield _SUFFIX.sub("", snake)
 
 
-def _search(phrases: list[tuple[re.Pattern[str], FaultKind]], prose: str) -> Iterator[FaultKind]:
-    return (kind for phrase, kind in phrases if phrase.search(prose))
+def _search(by: Evidence, prose: str) -> Iterator[FaultKind]:
+    # Patterns are compiled on first use, so that a server that only writes starts without them.
+    return (kind for phrase, kind in TABLE[by] if re.search(phrase, prose, re.IGNORECASE))
 
 
 def _look_up(table: dict[str, FaultKind], items: Iterable[str]) -> Iterator[FaultKind]:

@@ -79,7 +79,9 @@ class KindFacts:
     when: str
 
 
-_ROW = re.compile(rf"^(\w+) +(-\d+) +({'|'.join(re.escape(rule) for rule in Retry)}) +(.+)$", re.MULTILINE)
+# "never blindly" before "never".
+_RULES = "|".join(sorted((re.escape(rule) for rule in Retry), key=len, reverse=True))
+_ROW = re.compile(rf"^(\w+) +(-\d+) +({_RULES}) +(.+)$", re.MULTILINE)
 
 
 def _read_table(text: str) -> dict[FaultKind, KindFacts]:

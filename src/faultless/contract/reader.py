@@ -9,6 +9,7 @@ A server that says it succeeded and did nothing is read as a verdict: no reader 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 from faultless.contract.dialects import read_data, read_payload
 from faultless.contract.dialects.restoring import is_object
 from faultless.contract.envelope import Envelope, open_response, open_result
-from faultless.contract.explaining import explain, put_in_words
+from faultless.contract.explaining import explain, put_in_words, skip_json
 from faultless.contract.shapes import OPENINGS, RECOGNISED, SUSPECTED, imitates_result, is_failed
 
 if TYPE_CHECKING:
@@ -149,8 +150,8 @@ def _explain_rows(payload: dict[str, Json]) -> Fault:
 
 
 def _suspect_prose(envelope: Envelope) -> _Finding | None:
-    opening = envelope.text[:OPENING_LENGTH]
-    found = (shape for shape, pattern in OPENINGS.items() if pattern.match(opening))
+    opening = skip_json(envelope.text)[:OPENING_LENGTH]
+    found = (shape for shape, pattern in OPENINGS.items() if re.match(pattern, opening))
     return next((_Finding(explain({}, envelope.text), Certainty.SUSPECTED, shape) for shape in found), None)
 
 

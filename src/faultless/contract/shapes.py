@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from faultless.contract.dialects.restoring import is_object
@@ -115,15 +114,13 @@ SUSPECTED: dict[str, Test] = {
     "success with an error": _contradicts_itself,
 }
 
-# Prose that opens like a failure; only the first lines of an answer are looked at.
-OPENINGS: dict[str, re.Pattern[str]] = {
-    "SDK prose": re.compile(
-        r"\s*(error executing tool|error calling tool|caught exception)\b", re.IGNORECASE
-    ),
-    "traceback": re.compile(r"\s*traceback \(most recent call last\)", re.IGNORECASE),
-    "emoji": re.compile(r"\s*[❌🚫⛔🛑💥✖✗✘]"),
-    "markdown heading": re.compile(r"\s*#+ [^\n]*\b(failed|failure|error)\b", re.IGNORECASE),
-    "error prose": re.compile(r"\s*\W{0,3}(\w+ )?(error|fatal|failure|failed)\b[^\n:]{0,60}:", re.IGNORECASE),
-    "exception prose": re.compile(r"\s*\w*(Error|Exception)(\(|:)"),
-    "apology": re.compile(r"\s*(failed|unable) to \w+|\s*(could not|cannot|can't) \w+", re.IGNORECASE),
+# Prose that opens like a failure; only the first lines of an answer are looked at, and no JSON.
+OPENINGS = {
+    "SDK prose": r"(?i)\s*(error executing tool|error calling tool|caught exception)\b",
+    "traceback": r"(?i)\s*traceback \(most recent call last\)",
+    "emoji": r"\s*[❌🚫⛔🛑💥✖✗✘]",
+    "markdown heading": r"(?i)\s*#+ [^\n]*\b(failed|failure|error)\b",
+    "error prose": r"(?i)\s*\W{0,3}((?!the |an? |no )\w+ )?(error|fatal|failure|failed)\b[^\n:]{0,60}:",
+    "exception prose": r"\s*\w*(Error|Exception)(\(|:)",
+    "apology": r"(?i)\s*((failed|unable) to|could not|cannot|can't) \w+",
 }
