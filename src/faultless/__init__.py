@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer", "Arguments", "Call", "Dialect", "Fault", "FaultKind", "Toolset", "serve"]
 
-# The kit loads the whole MCP SDK, which takes most of a second; a program that reads faults need not wait for it.
+# The kit loads the whole MCP SDK, most of a second; a program that only reads faults need not wait.
 _LAZY = {
     "Answer": "faultless.kit.toolset",
     "Arguments": "faultless.kit.toolset",

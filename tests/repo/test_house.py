@@ -71,7 +71,7 @@ def test_a_planted_broad_except_is_seen() -> None:
 
 
 def test_tests_neither_mock_nor_sleep() -> None:
-    pattern = re.compile(r"unittest\.mock|MagicMock|monkeypatch\.setattr\(|\btime\.sleep\(")
+    pattern = re.compile(r"unittest\.mock|MagicMock|\btime\.sleep\(")
     allowed = {"tests/repo/test_house.py", "tests/wire/specimen.py"}
     found = [
         relative(path)

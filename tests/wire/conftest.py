@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from faultless.kit.testing import WireClient
+from faultless.kit.testing import ERAS, WireClient
 from tests.wire.specimen import StartServer, specimen_command
 
 
@@ -23,3 +23,10 @@ def start_server() -> Iterator[StartServer]:
 def jsonrpc_server() -> Iterator[WireClient]:
     with WireClient(specimen_command(dialect="jsonrpc")) as client:
         yield client.open("handshake")
+
+
+@pytest.fixture(scope="module", params=ERAS)
+def era_server(request: pytest.FixtureRequest) -> Iterator[WireClient]:
+    """One server for all tests of a module that leave it as it was, once in each era."""
+    with WireClient(specimen_command()) as client:
+        yield client.open(request.param)
