@@ -1,1 +1,4 @@
 """One folder a server; none imports another."""
+
+SERVERS: dict[str, str] = {}
+"""The name on the command line, and the module whose `server` it is."""

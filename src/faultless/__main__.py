@@ -1,0 +1,5 @@
+"""`python -m faultless` is the `faultless` command."""
+
+from faultless.cli import main
+
+main()

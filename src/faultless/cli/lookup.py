@@ -1,0 +1,120 @@
+"""From the NAME on the command line to a server."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from faultless.contract import Fault, FaultKind
+from faultless.servers import SERVERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+    from faultless.kit.toolset import ServerKind, Toolset
+
+
+def load(name: str) -> ServerKind:
+    """One of our servers, or `module:attribute` for anybody's."""
+    if ":" in name:
+        return _load_foreign(name)
+    if name not in SERVERS:
+        raise _unknown(name)
+    kind: ServerKind = _import(SERVERS[name], name).server
+    return kind
+
+
+def _load_foreign(name: str) -> ServerKind:
+    from faultless.kit.toolset import ServerKind, Toolset  # noqa: PLC0415 - pydantic is slow to import
+
+    module_name, attribute = split(name)
+    folder = import_folder(name)
+    if folder not in sys.path:
+        sys.path.append(folder)  # last: a stranger's click.py must not become ours
+    found: object = _import_file(name) if module_name.endswith(".py") else _import(module_name, name)
+    for part in attribute.split("."):
+        found = getattr(found, part, None)
+    if isinstance(found, ServerKind):
+        return found
+    if isinstance(found, Toolset):
+        return _wrap(found)
+    raise Fault(
+        FaultKind.NOT_FOUND,
+        f"{name} is a {type(found).__name__}, not a Toolset or a ServerKind",
+        hint="name it as module:attribute, for example mypackage.tools:toolset",
+    )
+
+
+def split(name: str) -> tuple[str, str]:
+    """`package.module:attribute`, or `folder/file.py:attribute`."""
+    module_name, _, attribute = name.rpartition(":")
+    return module_name, attribute
+
+
+def import_folder(name: str) -> str:
+    """Where a stranger's module is looked for after the installed ones."""
+    module_name, _ = split(name)
+    return str(Path(module_name).resolve().parent if module_name.endswith(".py") else Path.cwd())
+
+
+def _wrap(toolset: Toolset) -> ServerKind:
+    from faultless.kit.toolset import ServerKind  # noqa: PLC0415 - as above
+
+    return ServerKind(name=toolset.name, summary=toolset.instructions, build=lambda _root, _options: toolset)
+
+
+def _import(module_name: str, name: str) -> ModuleType:
+    with _explained(name):
+        return importlib.import_module(module_name)
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    try:
+        yield
+    except ImportError as missing:
+        ours = name in SERVERS
+        raise Fault(
+            FaultKind.UNAVAILABLE if ours else FaultKind.NOT_FOUND,
+            f"the server {name} cannot be imported: {missing}",
+            hint=f"pip install 'faultless[{name}]'" if ours else "run it where the module can be imported",
+        ) from missing
+    except SyntaxError as broken:
+        raise Fault(
+            FaultKind.PARSE_ERROR,
+            f"the server {name} cannot be imported: {broken}",
+            hint="correct the module",
+        ) from broken
+
+
+def _import_file(name: str) -> ModuleType:
+    """Under a name of its own: a file called json.py is not the library."""
+    path = Path(split(name)[0]).resolve()
+    if not path.is_file():
+        raise Fault(
+            FaultKind.NOT_FOUND, f"there is no file {split(name)[0]}", hint="name it from where you are"
+        )
+    own_name = f"served_{path.stem}"
+    spec = importlib.util.spec_from_file_location(own_name, path)
+    assert spec is not None  # noqa: S101 - the name ends in .py, for which there is a loader
+    assert spec.loader is not None  # noqa: S101 - as above
+    module = sys.modules[own_name] = importlib.util.module_from_spec(spec)
+    with _explained(name):
+        spec.loader.exec_module(module)
+    return module
+
+
+def _unknown(name: str) -> Fault:
+    close = difflib.get_close_matches(name, SERVERS, n=1)
+    choices = ", ".join(sorted(SERVERS)) or "none"
+    return Fault(
+        FaultKind.NOT_FOUND,
+        f"no server is called {name!r}; there are: {choices}",
+        hint=f"did you mean {close[0]}?" if close else "name one of them, or module:attribute for your own",
+    )

@@ -1,0 +1,115 @@
+"""A command that takes a server's NAME first, and then that server's own options."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from faultless.cli.lookup import load, split
+from faultless.servers import SERVERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from faultless.kit.toolset import ServerKind
+
+
+class ByServer(click.Group):
+    """`faultless VERB NAME …`: the options after NAME are those of the server it names."""
+
+    def __init__(self, name: str, make: Callable[[str, ServerKind], click.Command], **settings: Any) -> None:  # noqa: ANN401 - click's own
+        super().__init__(name, subcommand_metavar="NAME [OPTIONS]...", **settings)
+        self._make = make
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return sorted(SERVERS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:  # noqa: ARG002 - as above
+        return self._make(cmd_name, load(cmd_name))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Options may also come before NAME, as people write them."""
+        if args and args[0].startswith("-"):
+            place = next((index for index, word in enumerate(args) if _names_server(word)), 0)
+            args = [args[place], *args[:place], *args[place + 1 :]]
+        return super().parse_args(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Without importing every server."""
+        rows = [(name, f"see: {ctx.command_path} {name} --help") for name in self.list_commands(ctx)]
+        with formatter.section("Servers"):
+            formatter.write_dl(
+                [*rows, ("module:attribute", "a Toolset or ServerKind of your own; file.py:attribute too")]
+            )
+
+
+def _names_server(word: str) -> bool:
+    return word in SERVERS or (":" in word and "=" not in word and not word.startswith(("-", "{")))
+
+
+def serving_options(kind: ServerKind) -> list[click.Option]:
+    """What `serve` takes; the other commands pass it on."""
+    return [
+        click.Option(
+            ["--root"],
+            type=click.Path(file_okay=False),
+            default=".",
+            show_default="the current folder",
+            metavar="DIR",
+            help="The folder the server may touch.",
+        ),
+        click.Option(
+            ["--faults"],
+            type=click.Choice(["native", "result"]),
+            default="native",
+            show_default=True,
+            help="native: as the server's documents fix it; result: always as isError results.",
+        ),
+        click.Option(["--debug"], is_flag=True, help="Add our own tracebacks to internal faults."),
+        click.Option(
+            ["--max-frame-bytes"],
+            type=click.IntRange(min=1024),
+            default=4 * 1024 * 1024,
+            show_default="4 MiB",
+            metavar="N",
+            help="Refuse longer messages.",
+        ),
+        *kind.options,
+    ]
+
+
+def serving_arguments(ctx: click.Context, options: Sequence[click.Option], root: Path) -> list[str]:
+    """Those of the options that this command was given, as words for `serve`; the root becomes absolute."""
+    words = ["--root", str(root)]
+    for option in options:
+        name = option.name or ""
+        if name != "root" and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            words += _spell(option, ctx.params[name])
+    return words
+
+
+def _spell(option: click.Option, value: Any) -> list[str]:  # noqa: ANN401 - whatever the option's type made
+    flag = max(option.opts, key=len)
+    if option.is_flag:
+        off = max(option.secondary_opts, key=len, default="")
+        return [flag if value else off]
+    if option.count:
+        return [flag] * int(value)
+    values: Sequence[Any] = value if option.multiple else [value]
+    return [word for one in values for word in (flag, *_words(one, option.nargs))]
+
+
+def _words(value: Any, count: int) -> list[str]:  # noqa: ANN401 - as above
+    return [str(part) for part in value] if count > 1 else [str(value)]
+
+
+def server_command(name: str, words: Sequence[str]) -> list[str]:
+    """A command that works from anywhere; -P keeps the current folder's modules from shadowing ours."""
+    module_name, attribute = split(name)
+    if module_name.endswith(".py"):
+        name = f"{Path(module_name).resolve()}:{attribute}"
+    return [sys.executable, "-P", "-m", "faultless", "serve", name, *words]

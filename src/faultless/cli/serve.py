@@ -1,0 +1,52 @@
+"""`faultless serve NAME`: one server on stdin and stdout."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from faultless.cli.options import ByServer, serving_options
+from faultless.contract import Fault
+
+if TYPE_CHECKING:
+    from faultless.kit.toolset import ServerKind, Toolset
+
+HELP = """\
+Serve NAME on standard input and output, for an MCP client.
+
+\b
+  faultless serve pytest --root ~/project
+  faultless serve mypackage.tools:toolset
+
+Logs go to standard error; FAULTLESS_LOG_LEVEL is one of TRACE, DEBUG, INFO, WARN, ERROR, FATAL. The server
+ends when its input does, or on SIGTERM or SIGINT.
+"""
+
+
+def make(name: str, kind: ServerKind) -> click.Command:
+    def serve(**values: Any) -> int:  # noqa: ANN401 - the options of a server known only now
+        from faultless.kit import log, stdio  # noqa: PLC0415 - the SDK is slow to import, --help must not be
+
+        log.configure()
+        shared = {key: values.pop(key) for key in ("faults", "debug", "max_frame_bytes")}
+        try:
+            toolset = _build(kind, values.pop("root"), values)
+        except Fault as fault:
+            log.fatal(fault.message, server=name, kind=fault.kind, hint=fault.hint)
+            return 2
+        stdio.serve(toolset, **shared)
+        return 0
+
+    return click.Command(
+        name, params=[*serving_options(kind)], callback=serve, help=kind.summary or f"Serve {name}."
+    )
+
+
+def _build(kind: ServerKind, folder: str, options: dict[str, Any]) -> Toolset:
+    from faultless.kit.root import Root  # noqa: PLC0415 - see serve
+
+    return kind.build(Root(folder).path, options)
+
+
+command = ByServer("serve", make, help=HELP, short_help="Serve on stdin and stdout, for an MCP client.")

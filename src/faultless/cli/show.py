@@ -1,0 +1,123 @@
+"""Verdicts and faults for people: colour in a terminal, plain text in a pipe."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console, Group
+from rich.text import Text
+
+from faultless.contract import Fault, Json
+from faultless.contract.text import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import RenderableType
+
+    from faultless.kit.toolset import ServerKind
+
+PIPE_COLUMNS = 200
+LONGEST_TEXT = 1_000_000
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Rich honours NO_COLOR, FORCE_COLOR and COLUMNS; a character the terminal lacks must not end us."""
+    stream = sys.stderr if stderr else sys.stdout
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="replace")
+    made = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if not made.is_terminal and "COLUMNS" not in made._environ:  # noqa: SLF001 - the environment rich looked at
+        made.width = PIPE_COLUMNS
+    return made
+
+
+def emit(screen: Console, *renderables: RenderableType) -> None:
+    """Print; a pipe gets no padding at the ends of lines."""
+    if screen.is_terminal:
+        screen.print(*renderables, sep="\n", soft_wrap=True)
+        return
+    with screen.capture() as printed:
+        screen.print(*renderables, sep="\n", soft_wrap=True)
+    lines = printed.get().splitlines()
+    screen.file.write("".join(line.rstrip() + "\n" for line in lines))
+
+
+def print_json(value: object) -> None:
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    sys.stdout.write(text.encode("utf-8", "replace").decode() + "\n")
+
+
+def print_fault(fault: Fault) -> None:
+    emit(console(stderr=True), render_fault(fault))
+
+
+def render_fault(fault: Fault) -> RenderableType:
+    rows = [("next", fault.hint or ""), ("retry", _retry(fault))]
+    told = [
+        Text.assemble((f"fault: {fault.kind.value}", "bold red")),
+        Text(f"  {clean(fault.message)}"),
+        *(Text.assemble((f"  {name}: ", "cyan"), clean(text)) for name, text in rows if text),
+    ]
+    if fault.details:
+        told += [
+            Text("  details:", "cyan"),
+            *(Text(f"    {line}") for line in _lines(cleaned(fault.details))),
+        ]
+    return Group(*told)
+
+
+def _retry(fault: Fault) -> str:
+    after = fault.retry_after_seconds
+    return fault.facts.retry.value + (f", after {after:g} s" if after is not None else "")
+
+
+def render_verdict(kind: ServerKind, tool: str, payload: dict[str, Any] | None, text: str) -> RenderableType:
+    """As the server's author wants it shown, or every field in its order."""
+    if payload is None:
+        return Text(clean(text, LONGEST_TEXT))
+    safe = cleaned(payload)
+    own = kind.render(tool, safe)
+    return render_value(safe) if own is None else own
+
+
+def cleaned(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Strangers' text must not command the terminal."""
+    if isinstance(value, str):
+        return clean(value, LONGEST_TEXT)
+    if isinstance(value, list):
+        return [cleaned(item) for item in value]
+    if isinstance(value, dict):
+        return {clean(str(name), 200): cleaned(item) for name, item in value.items()}
+    return value
+
+
+def render_value(value: Json) -> RenderableType:
+    return Text("\n".join(_lines(cleaned(value))))
+
+
+def _lines(value: Json) -> Iterable[str]:
+    if isinstance(value, dict) and value:
+        for name, item in value.items():
+            yield from _labelled(f"{name}:", item)
+    elif isinstance(value, list) and value:
+        for item in value:
+            yield from _labelled("-", item)
+    elif isinstance(value, str):
+        yield from value.splitlines() or [""]
+    else:
+        yield json.dumps(value)
+
+
+def _labelled(label: str, item: Json) -> Iterable[str]:
+    """Short values beside their name, long ones below it."""
+    lines = list(_lines(item))
+    beside = len(lines) == 1 and not (isinstance(item, (dict, list)) and item)
+    if beside or label == "-":
+        yield f"{label} {lines[0]}".rstrip()
+        yield from (f"  {line}" for line in lines[1:])
+    else:
+        yield label
+        yield from (f"  {line}" for line in lines)
