@@ -27,7 +27,6 @@ MCP servers that agree on what an error is.
 
 \b
   faultless serve pytest --root .              serve on stdin and stdout, for an MCP client
-  faultless call pytest execute_tests -h       what a server's tool can be told
   faultless call pytest execute_tests markers=slow
   faultless tools pytest                       the tools and their parameters
   faultless config claude-code pytest          what to paste into a client's settings
