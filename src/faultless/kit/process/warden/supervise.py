@@ -78,6 +78,7 @@ class Run:
         self._leader = 0
         self._started = 0.0
         self._grace_seconds = 0.0
+        self._announce = False
         self._phase = Phase.RUNNING
         self._phase_ends = 0.0
         self._ended: dict[str, float] = {}
@@ -91,13 +92,14 @@ class Run:
         except OSError as error:
             _close(request.descriptors)
             raise Refused("cwd", error) from error
+        self._started = time.monotonic()
         try:
             self._leader = self._spawn(request)
         except OSError as error:
             raise Refused("start", error) from error
         finally:
             _close(request.descriptors)
-        self._started = time.monotonic()
+        self._announce = request.announce
         self._grace_seconds = request.grace_seconds
         self._phase_ends = self._started + request.deadline_seconds
         self._tree.watch(self._leader)
@@ -113,7 +115,8 @@ class Run:
 
     def see_through(self) -> None:
         try:
-            self._report({"started": self._leader})
+            if self._announce:
+                self._report({"started": self._leader})
             while not self._reap():
                 if time.monotonic() >= self._phase_ends and not self._advance():
                     break
