@@ -84,7 +84,7 @@ class Attendance:
             env[REPORT_FD_VARIABLE] = str(self._pipes.report)
         request = {
             "command": list(self._spec.command),
-            "cwd": str(self._spec.cwd),
+            "cwd": str(self._spec.cwd.absolute()),
             "env": env,
             "deadline_seconds": self._spec.deadline_seconds,
             "grace_seconds": self._spec.grace_seconds,

@@ -95,15 +95,19 @@ async def _begin(spec: Spec, launcher: Launcher, *, announce: bool) -> Attendanc
 
 def _check(spec: Spec) -> None:
     """What the kernel cannot even be asked."""
-    for text in (*spec.command, str(spec.cwd), *(spec.env or ())):
-        try:
-            bad = b"\0" in os.fsencode(text)
-        except UnicodeEncodeError:
-            bad = True
-        if bad:
-            raise Fault(
-                FaultKind.INVALID_PARAMS,
-                "a command, its folder and its environment cannot hold NUL bytes or lone surrogates",
-                hint="remove them",
-                details=describe(spec),
-            )
+    env = spec.env or {}
+    texts = (*spec.command, str(spec.cwd), *env, *env.values())
+    if not all(map(_is_plain, texts)) or any("=" in name or not name for name in env):
+        raise Fault(
+            FaultKind.INVALID_PARAMS,
+            "a command, its folder or its environment holds a NUL byte, a lone surrogate or a bad name",
+            hint="remove it",
+            details=describe(spec),
+        )
+
+
+def _is_plain(text: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False

@@ -39,7 +39,7 @@ class Refused(Exception):  # noqa: N818 - the word of the wire
 
 def serve(system: System, control: socket.socket) -> None:
     """Run one command after the other until the server hangs up."""
-    members = tree.plant()
+    members = tree.plant(system)
     wake = open_wake(system)
     while request := wire.receive_request(system, control):
         run = Run(system, control, members, wake)
@@ -175,8 +175,8 @@ class Run:
         members = self._tree.members()
         parents = {*members, os.getpid()}
         for pid in members:
-            tree.reach(pid, parents, signal.SIGTERM)
-            tree.reach(pid, parents, signal.SIGCONT)  # a stopped process takes no other signal
+            tree.reach(self._system, pid, parents, signal.SIGTERM)
+            tree.reach(self._system, pid, parents, signal.SIGCONT)  # a stopped process takes no other signal
         self._enter(Phase.ENDING, grace_seconds)
         return len(members)
 
@@ -213,7 +213,8 @@ class Run:
             letter, number, _unused = wire.FRAME.unpack_from(self._commands)
             self._commands = self._commands[wire.FRAME.size :]
             if letter == wire.SIGNAL and not self._ended:
-                self._system.kill(self._leader, number)
+                with contextlib.suppress(OSError):  # no such signal, or the command has become another user's
+                    self._system.kill(self._leader, number)
             elif letter == wire.STOP and self._phase in {Phase.RUNNING, Phase.SETTLING}:
                 self._ask_to_end(number / 1000)
             elif letter == wire.STOP:
