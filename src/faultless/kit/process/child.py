@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 class Child:
     """A running command. `report` yields the lines of its private pipe, if the spec asked for one."""
 
-    def __init__(self, spec: Spec, attendance: Attendance, report: Lines | None) -> None:
+    def __init__(self, spec: Spec, attendance: Attendance) -> None:
         self.spec = spec
         self.process_id = attendance.process_id
-        self.report = report
+        self.report = Lines(attendance.read_report, spec.report_line_bytes) if spec.report else None
         self._attendance = attendance
 
     def signal(self, number: int) -> None:
@@ -43,31 +43,35 @@ class Child:
 
 async def run(spec: Spec, *, launcher: Launcher | None = None) -> Finished:
     """Run a command to its end. A deadline that passes is told, not raised; no start is a fault."""
-    async with start(spec, launcher=launcher) as child:
-        return await child.wait()
+    attendance = await _begin(spec, launcher or launching.shared, announce=False)
+    try:
+        await attendance.drive()
+        return attendance.result()
+    finally:
+        await attendance.end()
 
 
 @asynccontextmanager
 async def start(spec: Spec, *, launcher: Launcher | None = None) -> AsyncIterator[Child]:
     """A running command; leaving the block ends it with everything it started."""
-    attendance, report = await _begin(spec, launcher or launching.shared)
+    attendance = await _begin(spec, launcher or launching.shared, announce=True)
     failure: BaseException | None = None
     try:
+        await attendance.started()
         async with anyio.create_task_group() as tasks:
-            attendance.attend(tasks)
+            tasks.start_soon(attendance.drive)
             try:
-                yield Child(spec, attendance, report)
+                yield Child(spec, attendance)
             except BaseException as error:  # noqa: BLE001 - raised below, where the task group cannot wrap it
                 failure = error
-            await attendance.end()
             tasks.cancel_scope.cancel()
     finally:
-        attendance.close()
+        await attendance.end()
     if failure is not None:
         raise failure
 
 
-async def _begin(spec: Spec, launcher: Launcher) -> tuple[Attendance, Lines | None]:
+async def _begin(spec: Spec, launcher: Launcher, *, announce: bool) -> Attendance:
     _check(spec)
     step = "pipes"
     try:
@@ -82,27 +86,28 @@ async def _begin(spec: Spec, launcher: Launcher) -> tuple[Attendance, Lines | No
         raise refuse(spec, step, error.errno) from error
     attendance = Attendance(spec, launcher, lease, pipes)
     try:
-        await attendance.begin()
+        await attendance.begin(announce=announce)
     except BaseException:
-        await attendance.abandon()
+        await attendance.end()
         raise
-    descriptor = pipes.ours.get(pipes.report)
-    if descriptor is None:
-        return attendance, None
-    return attendance, Lines(lambda: attendance.read(descriptor), spec.report_line_bytes)
+    return attendance
 
 
 def _check(spec: Spec) -> None:
     """What the kernel cannot even be asked."""
-    for text in (*spec.command, str(spec.cwd), *(spec.env or ())):
-        try:
-            bad = b"\0" in os.fsencode(text)
-        except UnicodeEncodeError:
-            bad = True
-        if bad:
-            raise Fault(
-                FaultKind.INVALID_PARAMS,
-                "a command, its folder and its environment cannot hold NUL bytes or lone surrogates",
-                hint="remove them",
-                details=describe(spec),
-            )
+    env = spec.env or {}
+    texts = (*spec.command, str(spec.cwd), *env, *env.values())
+    if not all(map(_is_plain, texts)) or any("=" in name or not name for name in env):
+        raise Fault(
+            FaultKind.INVALID_PARAMS,
+            "a command, its folder or its environment holds a NUL byte, a lone surrogate or a bad name",
+            hint="remove it",
+            details=describe(spec),
+        )
+
+
+def _is_plain(text: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False

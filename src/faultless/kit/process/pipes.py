@@ -20,6 +20,8 @@ class Pipes:
         self.ours: dict[int, int] = {}
         """By the number the other end has in the command."""
         self.theirs: dict[int, int] = {}
+        self.ready = kernel.selector()
+        """Becomes readable when any of ours has something to do: one wait, one task."""
         self.report = next(number for number in range(3, 1 << 16) if number not in spec.pass_fds)
         try:
             self._make(spec)
@@ -53,6 +55,7 @@ class Pipes:
             self.drop(descriptor)
 
     def close(self) -> None:
+        self.ready.close()
         for descriptor in tuple(self._open):
             self.drop(descriptor)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import selectors
 import socket
 import subprocess
 from typing import TYPE_CHECKING
@@ -29,13 +30,16 @@ class Kernel:
     def pipe(self) -> tuple[int, int]:
         return os.pipe()
 
+    def selector(self) -> selectors.DefaultSelector:
+        return selectors.DefaultSelector()
+
     def open_null(self) -> int:
         return os.open(os.devnull, os.O_RDONLY)
 
     def socketpair(self) -> tuple[socket.socket, socket.socket]:
         return socket.socketpair()
 
-    def send(self, target: socket.socket, data: bytes, descriptors: Sequence[int]) -> int:
+    def send(self, target: socket.socket, data: bytes | memoryview, descriptors: Sequence[int]) -> int:
         return socket.send_fds(target, [data], descriptors)
 
     def read(self, descriptor: int, size: int) -> bytes:

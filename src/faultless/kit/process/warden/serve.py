@@ -34,7 +34,7 @@ class Warden:
         self._supervisors: dict[int, _Supervisor] = {}
         self._lost: list[_Supervisor] = []
         self._give_up = 0.0
-        self._tree = tree.plant()
+        self._tree = tree.plant(system)
 
     def serve(self) -> None:
         """Until the server hangs up or dies, and then until the last supervisor has cleared up."""
@@ -96,20 +96,26 @@ class Warden:
         """Take in who ended; whether anybody is left. Children that are no supervisors outlived theirs."""
         with contextlib.suppress(ChildProcessError):
             while True:
-                pid, status = self._system.reap()
+                pid, status = self._system.reap(os.WUNTRACED)
                 if pid == 0:
                     break
-                ended = self._supervisors.pop(pid, None)
-                if ended and status == 0:
-                    ended.control.close()
-                elif ended:
-                    self._lost.append(ended)
-                    self._give_up = time.monotonic() + supervise.KILL_SECONDS
+                if os.WIFSTOPPED(status):  # a command may stop its parent, but not the clock
+                    self._system.kill(pid, signal.SIGCONT)
+                else:
+                    self._bury(pid, status)
         if self._lost and (not self._kill_orphans() or time.monotonic() > self._give_up):
             for supervisor in self._lost:
                 supervisor.control.close()
             self._lost.clear()
         return bool(self._supervisors or self._lost)
+
+    def _bury(self, pid: int, status: int) -> None:
+        ended = self._supervisors.pop(pid, None)
+        if ended and status == 0:
+            ended.control.close()
+        elif ended:
+            self._lost.append(ended)
+            self._give_up = time.monotonic() + supervise.KILL_SECONDS
 
     def _kill_orphans(self) -> int:
         orphans = [pid for pid in self._tree.nearest() if pid not in self._supervisors]

@@ -39,7 +39,7 @@ class Refused(Exception):  # noqa: N818 - the word of the wire
 
 def serve(system: System, control: socket.socket) -> None:
     """Run one command after the other until the server hangs up."""
-    members = tree.plant()
+    members = tree.plant(system)
     wake = open_wake(system)
     while request := wire.receive_request(system, control):
         run = Run(system, control, members, wake)
@@ -78,6 +78,7 @@ class Run:
         self._leader = 0
         self._started = 0.0
         self._grace_seconds = 0.0
+        self._announce = False
         self._phase = Phase.RUNNING
         self._phase_ends = 0.0
         self._ended: dict[str, float] = {}
@@ -91,13 +92,14 @@ class Run:
         except OSError as error:
             _close(request.descriptors)
             raise Refused("cwd", error) from error
+        self._started = time.monotonic()
         try:
             self._leader = self._spawn(request)
         except OSError as error:
             raise Refused("start", error) from error
         finally:
             _close(request.descriptors)
-        self._started = time.monotonic()
+        self._announce = request.announce
         self._grace_seconds = request.grace_seconds
         self._phase_ends = self._started + request.deadline_seconds
         self._tree.watch(self._leader)
@@ -113,7 +115,8 @@ class Run:
 
     def see_through(self) -> None:
         try:
-            self._report({"started": self._leader})
+            if self._announce:
+                self._report({"started": self._leader})
             while not self._reap():
                 if time.monotonic() >= self._phase_ends and not self._advance():
                     break
@@ -172,8 +175,8 @@ class Run:
         members = self._tree.members()
         parents = {*members, os.getpid()}
         for pid in members:
-            tree.reach(pid, parents, signal.SIGTERM)
-            tree.reach(pid, parents, signal.SIGCONT)  # a stopped process takes no other signal
+            tree.reach(self._system, pid, parents, signal.SIGTERM)
+            tree.reach(self._system, pid, parents, signal.SIGCONT)  # a stopped process takes no other signal
         self._enter(Phase.ENDING, grace_seconds)
         return len(members)
 
@@ -210,7 +213,8 @@ class Run:
             letter, number, _unused = wire.FRAME.unpack_from(self._commands)
             self._commands = self._commands[wire.FRAME.size :]
             if letter == wire.SIGNAL and not self._ended:
-                self._system.kill(self._leader, number)
+                with contextlib.suppress(OSError):  # no such signal, or the command has become another user's
+                    self._system.kill(self._leader, number)
             elif letter == wire.STOP and self._phase in {Phase.RUNNING, Phase.SETTLING}:
                 self._ask_to_end(number / 1000)
             elif letter == wire.STOP:

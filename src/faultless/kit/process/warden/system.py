@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import array
 import fcntl
 import os
 import select
 import socket
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_DESCRIPTORS_AT_MOST = 253  # the kernel's limit for one message
+_ROOM = socket.CMSG_SPACE(253 * array.array("i").itemsize)  # the kernel's limit for one message
 _CLOSE_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 
 
 class System:
     def receive(self, source: socket.socket, size: int) -> tuple[bytes, list[int]]:
-        data, descriptors, _flags, _address = socket.recv_fds(
-            source, size, _DESCRIPTORS_AT_MOST, _CLOSE_ON_EXEC
-        )
-        return data, descriptors
+        """Bytes and the descriptors that came with them; `socket.recv_fds` forgets its flags in 3.11."""
+        data, ancillary, _flags, _address = source.recvmsg(size, _ROOM, _CLOSE_ON_EXEC)
+        descriptors = array.array("i")
+        for level, kind, content in ancillary:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                descriptors.frombytes(content[: len(content) - len(content) % descriptors.itemsize])
+        for descriptor in descriptors if not _CLOSE_ON_EXEC else ():
+            os.set_inheritable(descriptor, False)
+        return data, list(descriptors)
 
     def send(self, target: socket.socket, data: bytes) -> None:
         target.sendall(data)
@@ -48,12 +55,18 @@ class System:
             path, command, env, file_actions=actions, setsid=True, setsigmask=(), setsigdef=defaults
         )
 
-    def reap(self) -> tuple[int, int]:
+    def reap(self, options: int = 0) -> tuple[int, int]:
         """Process id and wait status of a child that ended; 0 when all live; ChildProcessError if none."""
-        return os.waitpid(-1, os.WNOHANG)
+        return os.waitpid(-1, os.WNOHANG | options)
 
     def kill(self, process_id: int, signal_number: int) -> None:
         os.kill(process_id, signal_number)
+
+    def read_file(self, path: str) -> bytes:
+        return Path(path).read_bytes()
+
+    def list_process_ids(self) -> list[int]:
+        return [int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()]
 
     def wait_for_input(self, descriptors: Sequence[int], seconds: float | None) -> set[int]:
         poll = select.poll()

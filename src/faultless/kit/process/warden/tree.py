@@ -8,11 +8,12 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+
+    from .system import System
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PS = ("/bin/ps", "-axo", "pid=,ppid=,pgid=,stat=")
@@ -57,21 +58,22 @@ def descend(parents: Mapping[int, int], roots: Collection[int]) -> dict[int, int
 class AdoptedTree:
     """Linux: this process is a subreaper, so its descendants are the run, all of it and nothing else."""
 
-    def __init__(self) -> None:
+    def __init__(self, system: System) -> None:
+        self._system = system
         self._own = os.getpid()
-        self._children_file = Path(f"/proc/{self._own}/task/{self._own}/children")
 
     def watch(self, leader: int) -> None:
         pass
 
     def members(self) -> dict[int, int]:
-        parents = dict(_read_parent(int(entry.name)) for entry in os.scandir("/proc") if entry.name.isdigit())
+        parents = dict(_read_parent(self._system, pid) for pid in self._system.list_process_ids())
         parents.pop(0, None)
         return descend(parents, {self._own})
 
     def nearest(self) -> Collection[int]:
         try:
-            return [int(pid) for pid in self._children_file.read_bytes().split()]
+            listing = self._system.read_file(f"/proc/{self._own}/task/{self._own}/children")
+            return [int(pid) for pid in listing.split()]
         except FileNotFoundError:  # a kernel built without CONFIG_PROC_CHILDREN
             return [pid for pid, parent in self.members().items() if parent == self._own]
 
@@ -114,11 +116,11 @@ class GroupTree:
         return not self.members()
 
 
-def plant() -> Tree:
-    return AdoptedTree() if sys.platform == "linux" else GroupTree()
+def plant(system: System) -> Tree:
+    return AdoptedTree(system) if sys.platform == "linux" else GroupTree()
 
 
-def reach(pid: int, parents: Collection[int], number: int) -> None:
+def reach(system: System, pid: int, parents: Collection[int], number: int) -> None:
     """Signal a process only if it is a child of one of `parents`: its id may have been given away."""
     with contextlib.suppress(OSError):
         if not hasattr(os, "pidfd_open"):
@@ -126,16 +128,16 @@ def reach(pid: int, parents: Collection[int], number: int) -> None:
             return
         handle = os.pidfd_open(pid)
         try:
-            if _read_parent(pid)[1] in parents:
+            if _read_parent(system, pid)[1] in parents:
                 signal.pidfd_send_signal(handle, number)
         finally:
             os.close(handle)
 
 
-def _read_parent(pid: int) -> tuple[int, int]:
+def _read_parent(system: System, pid: int) -> tuple[int, int]:
     """The process and its parent; (0, 0) for a zombie or one that is gone."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_bytes()
+        stat = system.read_file(f"/proc/{pid}/stat")
     except OSError:
         return 0, 0
     state, parent = stat[stat.rindex(b")") + 2 :].split(maxsplit=2)[:2]  # a name may hold brackets

@@ -9,7 +9,8 @@ s signal, -        signal the command's first process
 t milliseconds, -  stop: ask the whole tree to end, kill what is left after the time
 (end of stream)    kill everything at once
 
-Supervisor to server, a JSON object a line: {"refused": step, …}, {"started": process id}, {"ended": …}.
+Supervisor to server, a JSON object a line: {"refused": step, …}, {"started": process id} if the
+request asks for it, {"ended": wait status, …}.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class Request:
     deadline_seconds: float
     grace_seconds: float
     targets: list[int]
+    announce: bool
     descriptors: list[int]
 
 

@@ -1,0 +1,91 @@
+"""Real processes, each wait with a deadline."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import anyio
+import psutil
+import pytest
+
+from faultless.kit import process
+
+T = TypeVar("T")
+TEST_SECONDS = 100  # the machine may be busy with other work
+
+
+class Specify(Protocol):
+    def __call__(self, *command: str, deadline_seconds: float = 60, **rest: object) -> process.Spec: ...
+
+
+class Wait(Protocol):
+    def __call__(self, work: Callable[[], Awaitable[T]]) -> T: ...
+
+
+@pytest.fixture
+def wait() -> Wait:
+    """Run an async function to its end, or fail."""
+
+    def perform(work: Callable[[], Awaitable[T]]) -> T:
+        async def under_deadline() -> T:
+            with anyio.fail_after(TEST_SECONDS):
+                return await work()
+
+        return anyio.run(under_deadline)
+
+    return perform
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Specify:
+    def build(*command: str, deadline_seconds: float = 60, **rest: object) -> process.Spec:
+        options = {"cwd": tmp_path, "deadline_seconds": deadline_seconds} | rest
+        return process.Spec(command=command, **options)  # type: ignore[arg-type]  # the tests' own shorthand
+
+    return build
+
+
+@pytest.fixture
+def execute(wait: Wait, spec: Specify) -> Callable[..., process.Finished]:
+    """Run a command."""
+    return lambda *command, **options: wait(lambda: process.run(spec(*command, **options)))
+
+
+@pytest.fixture
+def execute_python(execute: Callable[..., process.Finished]) -> Callable[..., process.Finished]:
+    return lambda code, **options: execute(sys.executable, "-I", "-S", "-c", code, **options)
+
+
+@pytest.fixture
+def is_gone() -> Callable[..., bool]:
+    """Whether a process has ended, waiting for it at most so long."""
+
+    def ask(process_id: int, within_seconds: float = 0) -> bool:
+        try:
+            handle = os.pidfd_open(process_id)
+        except ProcessLookupError:
+            return True
+        try:
+            return bool(select.select([handle], [], [], within_seconds)[0])
+        finally:
+            os.close(handle)
+
+    return ask
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(wait: Wait, spec: Specify) -> Iterator[None]:
+    """Every test gives back its descriptors and leaves no process but the warden and idle supervisors."""
+    wait(lambda: process.run(spec("true")))
+    own = psutil.Process()
+    descriptors = own.num_fds()
+    yield
+    family = own.children(recursive=True)
+    strangers = [member for member in family if "warden.serve" not in " ".join(member.cmdline())]
+    assert strangers == []
+    assert own.num_fds() <= descriptors + 3  # as many more supervisors may stay idle

@@ -1,0 +1,185 @@
+"""The server, the warden or a supervisor is killed: nobody is left, and the next run works."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import psutil
+import pytest
+
+from faultless.contract import Fault, FaultKind
+from faultless.kit import process
+
+Wait = Callable[..., Any]
+Specify = Callable[..., process.Spec]
+IsGone = Callable[..., bool]
+
+SERVER = """
+import anyio, pathlib, sys
+from faultless.kit import process
+
+SCRIPT = '''
+exec >&3
+echo $$
+(trap "" TERM; setsid sh -c 'echo $$; setsid sleep 600 & echo $!; wait' &)
+exec sleep 600
+'''
+
+async def serve():
+    spec = process.Spec(command=["sh", "-c", SCRIPT], cwd=pathlib.Path("/"), deadline_seconds=90, report=True)
+    async with process.start(spec) as child:
+        lines = aiter(child.report)
+        print(*[(await anext(lines)).decode() for _ in range(3)], flush=True)
+        await anyio.Event().wait() if sys.argv[1] == "stay" else None
+
+anyio.run(serve)
+"""
+
+
+def start_server(mode: str) -> tuple[subprocess.Popen[str], list[int]]:
+    server = subprocess.Popen([sys.executable, "-c", SERVER, mode], stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    return server, [int(number) for number in server.stdout.readline().split()]
+
+
+def test_a_server_killed_outright_takes_every_descendant_with_it_within_2_seconds(is_gone: IsGone) -> None:
+    server, tree = start_server("stay")
+    with server:
+        helpers = [child.pid for child in psutil.Process(server.pid).children(recursive=True)]
+        assert len(tree) == 3
+        assert set(tree) < set(helpers)
+        assert not any(map(is_gone, helpers))
+        server.kill()
+        assert all(is_gone(number, within_seconds=2) for number in helpers)
+
+
+def test_a_server_that_ends_leaves_nobody(is_gone: IsGone) -> None:
+    server, tree = start_server("leave")
+    with server:
+        assert len(tree) == 3
+        assert server.wait(60) == 0
+        assert all(is_gone(number, within_seconds=0) for number in tree)
+
+
+@pytest.fixture
+def launcher() -> process.Launcher:
+    return process.Launcher()
+
+
+def find_helpers(before: set[int]) -> list[psutil.Process]:
+    """The warden first, then its supervisors."""
+    family = psutil.Process().children(recursive=True)
+    return sorted((one for one in family if one.pid not in before), key=lambda one: one.create_time())
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_killed_warden_or_idle_supervisor_is_replaced(
+    wait: Wait, spec: Specify, is_gone: IsGone, launcher: process.Launcher, victim: int
+) -> None:
+    before = {one.pid for one in psutil.Process().children(recursive=True)}
+    try:
+        wait(lambda: process.run(spec("true"), launcher=launcher))
+        helper = find_helpers(before)[victim]
+        helper.kill()
+        assert is_gone(helper.pid, within_seconds=30)
+        for _again in range(3):
+            assert wait(lambda: process.run(spec("true"), launcher=launcher)).exit_code == 0
+    finally:
+        launcher.close()
+    assert find_helpers(before) == []
+
+
+def test_a_run_goes_on_when_the_warden_is_killed(
+    wait: Wait, spec: Specify, is_gone: IsGone, launcher: process.Launcher
+) -> None:
+    before = {one.pid for one in psutil.Process().children(recursive=True)}
+
+    async def kill_the_warden() -> process.Finished:
+        read_end, write_end = os.pipe()
+        with os.fdopen(read_end), os.fdopen(write_end, "w") as gate:
+            command = ("sh", "-c", f"read x </dev/fd/{read_end}; exit 6")
+            async with process.start(spec(*command, pass_fds=(read_end,)), launcher=launcher) as child:
+                warden = find_helpers(before)[0]
+                warden.kill()
+                assert is_gone(warden.pid, within_seconds=30)
+                gate.write("go\n")
+                gate.flush()
+                return await child.wait()
+
+    try:
+        assert wait(kill_the_warden).exit_code == 6
+    finally:
+        launcher.close()
+
+
+def test_a_supervisor_killed_from_outside_is_a_fault_and_its_tree_is_gone(
+    wait: Wait, spec: Specify, is_gone: IsGone
+) -> None:
+    seen: list[int] = []
+
+    async def kill_the_supervisor() -> None:
+        async with process.start(spec("sleep", "600")) as child:
+            seen.append(child.process_id)
+            supervisor = psutil.Process(child.process_id).ppid()
+            os.kill(supervisor, signal.SIGKILL)
+            await child.wait()
+
+    with pytest.raises(Fault) as caught:
+        wait(kill_the_supervisor)
+    assert caught.value.kind is FaultKind.CRASH
+    assert is_gone(seen[0])
+
+
+def test_a_forked_server_gets_a_warden_of_its_own(wait: Wait, tmp_path: Path) -> None:
+    code = """
+import anyio, os, pathlib, sys
+from faultless.kit import process
+spec = process.Spec(command=["sh", "-c", "exit 3"], cwd=pathlib.Path("/"), deadline_seconds=60)
+assert anyio.run(process.run, spec).exit_code == 3
+child = os.fork()
+assert anyio.run(process.run, spec).exit_code == 3
+if child: sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("runs", [500])
+def test_many_runs_leak_neither_descriptors_nor_zombies(wait: Wait, spec: Specify, runs: int) -> None:
+    own = psutil.Process()
+
+    async def run_many(count: int) -> None:
+        for _run in range(count):
+            assert (await process.run(spec("/bin/true"))).exit_code == 0
+
+    wait(lambda: run_many(1))
+    descriptors, family = own.num_fds(), own.children(recursive=True)
+    wait(lambda: run_many(runs))
+    assert own.num_fds() == descriptors
+    assert own.children(recursive=True) == family
+    assert all(one.status() != psutil.STATUS_ZOMBIE for one in family)
+
+
+def test_many_runs_at_once_leak_nothing(wait: Wait, spec: Specify, launcher: process.Launcher) -> None:
+    descriptors = psutil.Process().num_fds()
+    exit_codes: list[int | None] = []
+
+    async def run_one(code: int) -> None:
+        done = await process.run(spec("sh", "-c", f"exit {code}"), launcher=launcher)
+        exit_codes.append(done.exit_code)
+
+    async def run_all() -> None:
+        async with anyio.create_task_group() as tasks:
+            for code in range(30):
+                tasks.start_soon(run_one, code)
+
+    wait(run_all)
+    launcher.close()
+    assert sorted(code for code in exit_codes if code is not None) == list(range(30))
+    assert psutil.Process().num_fds() == descriptors
