@@ -145,7 +145,8 @@ def test_a_chain_that_forks_away_from_its_killer_is_caught(execute_python: Execu
         "import os, signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile os.fork() == 0: os.setsid()"
     )
     done = execute_python(code, grace_seconds=0)
-    assert (done.exit_code, done.leftovers, done.survivors) == (0, 1, 0)
+    assert (done.exit_code, done.survivors) == (0, 0)
+    assert done.leftovers >= 1  # two, if a link is seen in the moment between its fork and its end
 
 
 def test_a_command_that_kills_its_supervisor_is_a_fault_and_gone(
