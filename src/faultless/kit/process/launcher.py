@@ -78,6 +78,26 @@ class Launcher:
         with self._lock:
             self._drop()
 
+    def hang_up(self) -> None:
+        """The same without waiting: runs that are under way go on, then the warden ends."""
+        with self._lock:
+            warden, self._warden = self._warden, None
+            self._drop()
+        if warden is not None:
+            threading.Thread(target=warden.wait, daemon=True).start()  # so that no zombie stays
+
+    @property
+    def process_id(self) -> int | None:
+        return self._warden.pid if self._warden else None
+
+    def resident_bytes(self) -> int:
+        """Memory of the warden itself, 0 where that cannot be told."""
+        try:
+            pages = Path(f"/proc/{self.process_id}/statm").read_text().split()[1]
+        except OSError:
+            return 0
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
     def _is_up(self) -> bool:
         return self._warden is not None and self._owner == os.getpid() and self._warden.poll() is None
 

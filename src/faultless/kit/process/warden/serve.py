@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 
 from . import supervise, tree, wire
-from .system import System
+from .system import Departed, System
 
 _GOODBYE_SECONDS = 2 * supervise.KILL_SECONDS
 _AGAIN_SECONDS = 0.01
@@ -75,14 +75,21 @@ class Warden:
         if pid != 0:
             self._supervisors[pid] = _Supervisor(run, control)
             return
-        status = 1
+        self._become_supervisor(control)
+
+    def _become_supervisor(self, control: socket.socket) -> None:
+        status: int | None = 1
         try:
             self._forget()
             tree.adopt_orphans()
             supervise.serve(self._system, control)
             status = 0
+        except Departed:
+            status = None
+            raise
         finally:
-            os._exit(status)
+            if status is not None:
+                os._exit(status)
 
     def _forget(self) -> None:
         """In a new supervisor: nobody else's sockets, or their ends would go unseen."""

@@ -108,7 +108,7 @@ class Run:
         beyond = max(request.targets) + 1  # so that no source is overwritten before it is copied
         for index, descriptor in enumerate(request.descriptors):
             request.descriptors[index] = self._system.move(descriptor, beyond)
-        pairs = zip(request.descriptors, request.targets, strict=True)
+        pairs = zip(request.descriptors, request.targets)  # noqa: B905 - runs in Python 3.8 too
         actions = [(os.POSIX_SPAWN_DUP2, source, target) for source, target in pairs]
         path = find_program(request.command[0], request.env)
         return self._system.spawn(path, request.command, request.env, actions, _RESET)
@@ -227,10 +227,10 @@ def find_program(name: str, env: Mapping[str, str]) -> str:
         return name
     failure = errno.ENOENT
     for folder in env.get("PATH", os.defpath).split(":"):
-        path = os.path.join(folder or ".", name)  # noqa: PTH118 - pathlib costs more than the rest of the search
-        if os.access(path, os.X_OK) and not os.path.isdir(path):  # noqa: PTH112 - as above
+        path = os.path.join(folder or ".", name)
+        if os.access(path, os.X_OK) and not os.path.isdir(path):
             return path
-        if os.path.isfile(path):  # noqa: PTH113 - as above
+        if os.path.isfile(path):
             failure = errno.EACCES
     raise OSError(failure, os.strerror(failure), name)
 

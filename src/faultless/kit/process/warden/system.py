@@ -11,10 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _ROOM = socket.CMSG_SPACE(253 * array.array("i").itemsize)  # the kernel's limit for one message
 _CLOSE_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+
+
+class Departed(BaseException):
+    """Raised in a fork that goes on as the command itself; passes through everything the parent was doing."""
+
+    def __init__(self, go_on: Callable[[], None]) -> None:
+        super().__init__()
+        self.go_on = go_on
 
 
 class System:

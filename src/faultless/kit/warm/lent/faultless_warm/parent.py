@@ -1,0 +1,109 @@
+"""The warm parent: load, check that forking is safe, say so, then serve as a warden that forks."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import runpy
+import socket
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from . import checks, child, preload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from faultless.kit.process.warden import serve, tree
+    from faultless.kit.process.warden.system import Departed, System
+else:  # lent to the target's interpreter, which knows nothing of faultless
+    from warden import serve, tree
+    from warden.system import Departed, System
+
+
+# Holds the parent's frames: their sockets, once freed, would close numbers that are now the run's.
+_kept: list[Departed] = []
+
+
+class ForkingSystem(System):
+    """Runs `python -m PROGRAM …` by a fork of this process, everything else as usual."""
+
+    def __init__(self, program: str) -> None:
+        self._program = program
+
+    def spawn(
+        self,
+        path: str,
+        command: list[str],
+        env: Mapping[str, str],
+        actions: Sequence[tuple[int, int, int]],
+        defaults: Sequence[int],
+    ) -> int:
+        if command[1:3] != ["-m", self._program]:
+            return super().spawn(path, command, env, actions, defaults)
+        pid = self.fork()
+        if pid == 0:
+            child.take_descriptors(actions)
+            raise Departed(lambda: child.run(self._program, command, env))
+        return pid
+
+
+def main() -> None:
+    """Arguments: a JSON object of settings, and the number of the socket to the server."""
+    settings, number = json.loads(sys.argv[1]), int(sys.argv[2])
+    door = socket.socket(fileno=number)
+    try:
+        report = _load(settings, {number})
+    except checks.Unfit as unfit:
+        _say(door, {"unfit": str(unfit), "module": unfit.module})
+        return
+    _say(door, report)
+    try:
+        _serve(settings["program"], door)
+    except Departed as departed:
+        _kept.append(departed)
+    for run in _kept:  # outside of the except block, so that no exception of a run has a context
+        run.go_on()
+
+
+def _serve(program: str, door: socket.socket) -> None:
+    tree.adopt_orphans()
+    gc.collect()
+    gc.freeze()  # a collection in a fork would copy every page
+    gc.disable()
+    serve.Warden(ForkingSystem(program), door).serve()
+
+
+def _load(settings: dict[str, Any], expected: set[int]) -> dict[str, Any]:
+    started = time.monotonic()
+    child.remember_path()
+    if settings["warm_up"]:
+        runpy.run_path(settings["warm_up"], run_name="faultless_warm_up")
+    preload.load(settings["preload"], settings["preload_seconds"])
+    sys.stdout.flush()  # or every run would print it again
+    sys.stderr.flush()
+    checks.check_process(expected)
+    files = checks.loaded_files(settings["foreign"])
+    _forget_ourselves()
+    return {
+        "ready": True,
+        "files": files,
+        "seconds": time.monotonic() - started,
+        "resident_bytes": checks.resident_bytes(),
+    }
+
+
+def _forget_ourselves() -> None:
+    own = {"warden", "faultless_warm"}
+    for name in [name for name in sys.modules if name.split(".")[0] in own]:
+        del sys.modules[name]
+    gone = {
+        os.path.dirname(os.path.dirname(os.path.abspath(module))) for module in (__file__, serve.__file__)
+    }
+    sys.path[:] = [entry for entry in sys.path if entry not in gone]
+
+
+def _say(door: socket.socket, message: dict[str, Any]) -> None:
+    door.sendall(json.dumps(message).encode() + b"\n")
