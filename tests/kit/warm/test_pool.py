@@ -79,8 +79,7 @@ async def settled(pool: Pool, wanted: Recipe) -> Launcher:
     with anyio.fail_after(DEADLINE_SECONDS):
         while True:
             pool.prepare(wanted)
-            launcher = pool.find(wanted)
-            if launcher is not None and not pool.is_preparing(wanted):
+            if not pool.is_preparing(wanted) and (launcher := pool.find(wanted)) is not None:
                 return launcher
             await anyio.sleep(0.01)
 

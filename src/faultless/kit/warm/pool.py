@@ -92,11 +92,7 @@ class Pool:
             return
         place = self._places.setdefault(recipe.key, _Place(recipe))
         self._promote(place)
-        if place.coming is not None or place.given_up is not None:
-            return
-        wanted = _wanted(place)
-        if place.current is None or place.current.preload != wanted:
-            place.coming = _start(place.recipe, wanted)
+        self._start_wanted(place)
         self._expire_later(place)
 
     def is_preparing(self, recipe: Recipe) -> bool:
@@ -150,6 +146,14 @@ class Pool:
             place.coming = None
             self._take_in(place, state)
 
+    @staticmethod
+    def _start_wanted(place: _Place) -> None:
+        if place.coming is not None or place.given_up is not None:
+            return
+        wanted = _wanted(place)
+        if place.current is None or place.current.preload != wanted:
+            place.coming = _start(place.recipe, wanted)
+
     def _take_in(self, place: _Place, unfit: Unfit) -> None:
         """Leave out the module that spoiled it; if it was none of the learned ones, there is no way."""
         log.info("warm parent unfit", reason=unfit.reason, module=unfit.module)
@@ -160,8 +164,7 @@ class Pool:
             place.denied.add(str(unfit.module))
         else:
             place.denied |= set(place.learned)
-        if place.given_up is None and place.current is None:
-            place.coming = _start(place.recipe, _wanted(place))
+        self._start_wanted(place)
 
     def _retire_stale(self, place: _Place) -> None:
         parent = place.current
