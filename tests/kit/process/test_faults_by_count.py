@@ -23,7 +23,7 @@ from faultless.kit import process
 
 Wait = Callable[..., Any]
 Specify = Callable[..., process.Spec]
-Answer = process.Finished | Fault
+Answer = tuple[list[bytes], process.Finished] | Fault
 Scenario = tuple[tuple[str, ...], dict[str, Any]]
 OPERATIONS_AT_MOST = 400
 
@@ -115,15 +115,21 @@ main(Failing())
 PLAIN: Scenario = ("sh", "-c", "cat; echo err >&2; exit 3"), {"stdin": b"hello " * 20000}
 DAEMON = "setsid sleep 600 & trap '' TERM; echo ready; while :; do sleep 600 & wait; done"
 DEADLINE: Scenario = ("sh", "-c", DAEMON), {"deadline_seconds": 0.5, "grace_seconds": 0.05}
-SCENARIOS = {"a command that ends by itself": PLAIN, "a tree that meets its deadline": DEADLINE}
+TALK = "echo out; for n in 1 2 3; do echo $n >&3; done; exec 3>&-"
+TALKING: Scenario = ("sh", "-c", TALK), {"report": True}
+SCENARIOS = {
+    "a command that ends by itself": PLAIN,
+    "a command that reports": TALKING,
+    "a tree that meets its deadline": DEADLINE,
+}
 
 
 def choose(*names: str, light: Sequence[str] = ()) -> list[Any]:
-    """Every scenario with every error; each run of the second lasts to its deadline, so most are heavy."""
-    plain, slow = SCENARIOS
+    """Every scenario with every error; each run of the last takes its deadline, so most are heavy."""
+    *quick, slow = SCENARIOS
     heavy = pytest.mark.heavy
     return [
-        *(pytest.param(plain, name, id=f"{plain}-{name}") for name in names),
+        *(pytest.param(plain, name, id=f"{plain}-{name}") for plain in quick for name in names),
         *(
             pytest.param(slow, name, id=f"{slow}-{name}", marks=() if name in light else heavy)
             for name in names
@@ -141,12 +147,12 @@ def scenario(request: pytest.FixtureRequest, spec: Specify) -> process.Spec:
 def check(wait: Wait, scenario: process.Spec) -> Callable[[process.Launcher], Answer]:
     """Run the scenario, then look at what it left."""
     own = psutil.Process()
-    expected = timeless(wait(lambda: process.run(scenario)))
+    expected = wait(lambda: perform(scenario, None))
     before = own.num_fds(), set(own.children(recursive=True))
 
     def run(launcher: process.Launcher) -> Answer:
         try:
-            answer: Answer = timeless(wait(lambda: process.run(scenario, launcher=launcher)))
+            answer: Answer = wait(lambda: perform(scenario, launcher))
         except Fault as fault:
             answer = fault
         finally:
@@ -157,6 +163,17 @@ def check(wait: Wait, scenario: process.Spec) -> Callable[[process.Launcher], An
         return answer
 
     return run
+
+
+async def perform(
+    scenario: process.Spec, launcher: process.Launcher | None
+) -> tuple[list[bytes], process.Finished]:
+    if not scenario.report:
+        return [], timeless(await process.run(scenario, launcher=launcher))
+    async with process.start(scenario, launcher=launcher) as child:
+        assert child.report is not None
+        lines = [line async for line in child.report]
+        return lines, timeless(await child.wait())
 
 
 def timeless(done: process.Finished) -> process.Finished:

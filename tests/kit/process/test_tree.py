@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -177,3 +177,43 @@ def test_a_stranger_who_was_handed_the_pipe_does_not_hold_up_the_answer(
         )
         done = execute_python(code)
     assert (done.exit_code, done.stdout.text) == (0, "said\n")
+
+
+WITHOUT_ADOPTION = """
+import os, sys
+sys.path.append(sys.argv[1])
+from warden import serve, tree
+del os.pidfd_open
+tree.adopt_orphans = lambda: None
+tree.plant = lambda system: tree.GroupTree()
+serve.main()
+"""
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[process.Launcher]:
+    """A warden as on a system that has neither subreapers nor /proc."""
+    folder = str(Path(process.__file__).parent)
+    launcher = process.Launcher(warden=(sys.executable, "-I", "-S", "-c", WITHOUT_ADOPTION, folder))
+    yield launcher
+    launcher.close()
+
+
+@pytest.mark.parametrize("hideout", ["a grandchild", "in a session of its own"])
+def test_elsewhere_a_deadline_ends_all_that_still_hang_together(
+    wait: Wait, spec: Specify, is_gone: IsGone, elsewhere: process.Launcher, hideout: str
+) -> None:
+    asked = spec(*hide(hideout, "signal.pause()"), deadline_seconds=3)
+    done = wait(lambda: process.run(asked, launcher=elsewhere))
+    assert (done.timed_out, done.survivors) == (True, 0)
+    assert is_gone(int(done.stdout.text))
+
+
+def test_elsewhere_what_stays_in_the_group_is_ended_and_counted(
+    wait: Wait, spec: Specify, is_gone: IsGone, elsewhere: process.Launcher
+) -> None:
+    asked = spec(*hide("a grandchild", "os._exit(4)"), grace_seconds=0.5)
+    done = wait(lambda: process.run(asked, launcher=elsewhere))
+    assert (done.exit_code, done.leftovers, done.survivors) == (4, 1, 0)
+    assert is_gone(int(done.stdout.text))
+    assert wait(lambda: process.run(spec("true"), launcher=elsewhere)).leftovers == 0

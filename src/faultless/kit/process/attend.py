@@ -53,6 +53,7 @@ class Attendance:
         self._end: dict[str, Any] | None = None
         self._fault: Fault | None = None
         self._asked = False
+        self._ordered = False
         self._deaf = False
         self._over = False
         self._closed = False
@@ -62,8 +63,7 @@ class Attendance:
     async def begin(self, *, announce: bool) -> None:
         """Ask for the run; with `announce` the supervisor says when the command runs."""
         try:
-            with anyio.fail_after(_START_SECONDS):
-                await self._send_request(announce=announce)
+            await self._send_request(announce=announce)
             self._asked = True
             self._pipes.close_theirs()
             self._watch_streams()
@@ -94,10 +94,15 @@ class Attendance:
         body = json.dumps(request).encode()
         message = memoryview(wire.FRAME.pack(wire.REQUEST, len(body), len(theirs)) + body)
         sent = self._kernel.send(self._lease.control, message, list(theirs.values()))
-        while sent < len(message):
+        if sent < len(message):
+            with anyio.fail_after(_START_SECONDS):
+                await self._send_rest(message[sent:])
+
+    async def _send_rest(self, message: memoryview) -> None:
+        while message:
             await anyio.wait_writable(self._control)
             with suppress(*_AGAIN):
-                sent += self._kernel.write(self._control, message[sent:])
+                message = message[self._kernel.write(self._control, message) :]
 
     async def started(self) -> None:
         """Returns when the command runs; raises Fault when it does not."""
@@ -132,7 +137,13 @@ class Attendance:
                 self._fail(error)
 
     def _hear(self, control: int) -> None:
-        data = self._kernel.read(control, _CHUNK)
+        try:
+            data = self._kernel.read(control, _CHUNK)
+        except (
+            ConnectionResetError
+        ):  # it ended without reading all we said; if that was the request, nothing ran
+            self._fault = lose(self._spec) if self._ordered else refuse(self._spec, "supervisor", None)
+            data = b""
         self._deaf = not data
         *lines, self._heard = (self._heard + data).split(b"\n")
         for line in lines:
@@ -214,6 +225,7 @@ class Attendance:
         """A frame to the supervisor; if it cannot be said, hanging up says the strongest thing."""
         if self._over:
             return
+        self._ordered = True
         frame = wire.FRAME.pack(letter, number, 0)
         try:
             sent = self._kernel.write(self._control, frame)

@@ -52,14 +52,23 @@ class Launcher:
         self._owner = os.getpid()
 
     async def hire(self) -> Lease:
-        while self._idle and self._owner == os.getpid():
-            lease = self._idle.pop()
+        while self._owner == os.getpid() and (lease := self._pick_idle()):
             if _is_quiet(lease.control):
                 return lease
             lease.control.close()
         if not self._is_up():
             await to_thread.run_sync(self._bring_up)
-        return self._ask()
+        try:
+            return self._ask()
+        except BrokenPipeError:  # it was killed a moment ago
+            await to_thread.run_sync(self._replace, self._door)
+            return self._ask()
+
+    def _pick_idle(self) -> Lease | None:
+        try:
+            return self._idle.pop()
+        except IndexError:  # asked before looked: another thread may be faster
+            return None
 
     def release(self, lease: Lease, *, reusable: bool) -> None:
         if reusable and len(self._idle) < _IDLE_AT_MOST:
@@ -100,6 +109,12 @@ class Launcher:
 
     def _is_up(self) -> bool:
         return self._warden is not None and self._owner == os.getpid() and self._warden.poll() is None
+
+    def _replace(self, broken: socket.socket | None) -> None:
+        with self._lock:
+            if self._door is broken:
+                self._drop()
+        self._bring_up()
 
     def _bring_up(self) -> None:
         with self._lock:

@@ -133,6 +133,8 @@ class Warden:
 
 
 def main(system: System | None = None) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # meant for the server; its end is ours
     tree.adopt_orphans()
     gc.freeze()  # a collection in a fork would copy every page
     gc.disable()

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SETTLE_SECONDS = 0.1  # the rest of a shell pipeline may end just after its leader
 KILL_SECONDS = 5.0  # a killed process that is still there by then sits in the kernel, or is not ours to kill
 _KILL_AGAIN_SECONDS = 0.002
+_LOOK_AGAIN_SECONDS = 0.05  # where orphans are not adopted, nobody is told of their end
+_OUTPUT = (1, 2)
 _RESET = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -85,6 +87,7 @@ class Run:
         self._timed_out = False
         self._leftovers = 0
         self._survivors = 0
+        self._held: list[int] = []
 
     def start(self, request: wire.Request) -> None:
         try:
@@ -96,31 +99,36 @@ class Run:
         try:
             self._leader = self._spawn(request)
         except OSError as error:
-            raise Refused("start", error) from error
-        finally:
             _close(request.descriptors)
+            raise Refused("start", error) from error
+        except BaseException:  # a fork that goes on as the command has its copies
+            _close(request.descriptors)
+            raise
+        self._hold(request)
         self._announce = request.announce
         self._grace_seconds = request.grace_seconds
         self._phase_ends = self._started + request.deadline_seconds
         self._tree.watch(self._leader)
 
+    def _hold(self, request: wire.Request) -> None:
+        """Stdout and stderr stay open here until the end is told: the server wakes once, not thrice."""
+        pairs = list(zip(request.descriptors, request.targets))  # noqa: B905 - runs in Python 3.8 too
+        self._held = [source for source, target in pairs if target in _OUTPUT]
+        _close([source for source, target in pairs if target not in _OUTPUT])
+
     def _spawn(self, request: wire.Request) -> int:
-        beyond = max(request.targets) + 1  # so that no source is overwritten before it is copied
+        highest = max(request.targets)
         for index, descriptor in enumerate(request.descriptors):
-            request.descriptors[index] = self._system.move(descriptor, beyond)
-        pairs = zip(request.descriptors, request.targets)  # noqa: B905 - runs in Python 3.8 too
+            if descriptor <= highest:  # it could be overwritten before it is copied
+                request.descriptors[index] = self._system.move(descriptor, highest + 1)
+        pairs = zip(request.descriptors, request.targets)  # noqa: B905 - as above
         actions = [(os.POSIX_SPAWN_DUP2, source, target) for source, target in pairs]
         path = find_program(request.command[0], request.env)
         return self._system.spawn(path, request.command, request.env, actions, _RESET)
 
     def see_through(self) -> None:
         try:
-            if self._announce:
-                self._report({"started": self._leader})
-            while not self._reap():
-                if time.monotonic() >= self._phase_ends and not self._advance():
-                    break
-                self._listen()
+            self._watch()
         except OSError:
             self._kill()  # as far as it goes; the warden adopts and kills the rest
             raise
@@ -132,8 +140,17 @@ class Run:
                 "survivors": self._survivors,
             }
         )
+        _close(self._held)
         if self._survivors:
             raise OSError(errno.EBUSY, "some processes could not be killed")
+
+    def _watch(self) -> None:
+        if self._announce:
+            self._report({"started": self._leader})
+        while not self._reap():
+            if time.monotonic() >= self._phase_ends and not self._advance():
+                break
+            self._listen()
 
     def _report(self, event: dict[str, object]) -> None:
         with contextlib.suppress(BrokenPipeError):  # the server is gone: the socket's end will say so
@@ -162,9 +179,9 @@ class Run:
             self._enter(Phase.KILLING, KILL_SECONDS)
             return True
         self._timed_out = self._phase is Phase.RUNNING
-        self._leftovers = self._ask_to_end(self._grace_seconds)
-        if self._timed_out:
-            self._leftovers = 0  # they did not outlive anybody
+        count = self._ask_to_end(self._grace_seconds)
+        if not self._timed_out:  # or they did not outlive anybody
+            self._leftovers = max(1, count)  # somebody is there, even if too quick to be seen
         return True
 
     def _enter(self, phase: Phase, seconds: float) -> None:
@@ -193,6 +210,8 @@ class Run:
         if self._phase is Phase.KILLING:
             self._kill()
             seconds = min(seconds, _KILL_AGAIN_SECONDS)
+        elif self._phase is not Phase.RUNNING:
+            seconds = min(seconds, _LOOK_AGAIN_SECONDS)
         control = self._control.fileno()
         ready = self._system.wait_for_input([self._wake] if self._hung_up else [self._wake, control], seconds)
         if self._wake in ready:
