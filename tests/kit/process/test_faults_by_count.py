@@ -10,7 +10,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -144,7 +144,7 @@ def scenario(request: pytest.FixtureRequest, spec: Specify) -> process.Spec:
 
 
 @pytest.fixture
-def check(wait: Wait, scenario: process.Spec) -> Callable[[process.Launcher], Answer]:
+def check(wait: Wait, scenario: process.Spec) -> Iterator[Callable[[process.Launcher], Answer]]:
     """Run the scenario, then look at what it left."""
     own = psutil.Process()
     expected = wait(lambda: perform(scenario, None))
@@ -159,10 +159,10 @@ def check(wait: Wait, scenario: process.Spec) -> Callable[[process.Launcher], An
             launcher.close()
         assert isinstance(answer, Fault) or answer == expected
         assert (own.num_fds(), set(own.children(recursive=True))) == before
-        assert not orphans()
         return answer
 
-    return run
+    yield run
+    assert not orphans()
 
 
 async def perform(
