@@ -38,6 +38,8 @@ class Warden:
 
     def serve(self) -> None:
         """Until the server hangs up or dies, and then until the last supervisor has cleared up."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)  # meant for the server; its end is ours
         door = self._door.fileno()
         while True:
             ready = self._system.wait_for_input([self._wake, door], _AGAIN_SECONDS if self._lost else None)
@@ -133,8 +135,6 @@ class Warden:
 
 
 def main(system: System | None = None) -> None:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # meant for the server; its end is ours
     tree.adopt_orphans()
     gc.freeze()  # a collection in a fork would copy every page
     gc.disable()
