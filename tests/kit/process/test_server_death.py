@@ -180,14 +180,15 @@ def test_signals_to_a_whole_group_of_processes_end_no_supervisor(
     """A service manager that stops us signals everybody; the server decides what becomes of its runs."""
 
     async def disturb() -> process.Finished:
-        async with process.start(spec("cat", stdin=b"x" * 1_000_000)) as child:
+        async with process.start(spec("sleep", "600")) as child:
             supervisor = psutil.Process(child.process_id).parent()
             assert supervisor is not None
             for helper in (supervisor.pid, supervisor.ppid()):
                 os.kill(helper, number)
+            child.signal(signal.SIGUSR1)
             return await child.wait()
 
-    assert wait(disturb).exit_code == 0
+    assert wait(disturb).signal == "SIGUSR1"
 
 
 def test_a_forked_server_gets_a_warden_of_its_own(wait: Wait, tmp_path: Path) -> None:
