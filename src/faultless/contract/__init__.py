@@ -1,7 +1,7 @@
 """What a fault is, how it is written, how it is read."""
 
 from faultless.contract.dialects import Dialect, ErrorReply, ResultReply, write
-from faultless.contract.fault import Fault, Json
+from faultless.contract.fault import Fault, Json, Layer, Origin, Outcome
 from faultless.contract.kinds import FACTS, FaultKind, KindFacts, Retry
 from faultless.contract.reader import Certainty, Reading, read
 from faultless.contract.text import clean
@@ -15,6 +15,9 @@ __all__ = [
     "FaultKind",
     "Json",
     "KindFacts",
+    "Layer",
+    "Origin",
+    "Outcome",
     "Reading",
     "ResultReply",
     "Retry",

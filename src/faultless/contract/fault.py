@@ -11,12 +11,15 @@ if TYPE_CHECKING:
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Origin = Literal["local", "peer"]
+Layer = Literal["transport", "protocol", "tool", "payload"]
+Outcome = Literal["not_done", "unknown", "done"]
 
 
 class Fault(Exception):  # noqa: N818 - a fault is the word of the contract
     """One kind, one sentence, one next move. Raised, never returned.
 
     In `details` an absent key and a null value mean the same, so nulls are dropped.
+    Origin, layer, outcome and second are known to a client only and never travel.
     """
 
     def __init__(
@@ -28,6 +31,8 @@ class Fault(Exception):  # noqa: N818 - a fault is the word of the contract
         details: Mapping[str, Json] | None = None,
         retry_after_seconds: float | None = None,
         origin: Origin = "local",
+        layer: Layer | None = None,
+        outcome: Outcome | None = None,
     ) -> None:
         super().__init__(message)
         self.kind = FaultKind(kind)
@@ -38,6 +43,12 @@ class Fault(Exception):  # noqa: N818 - a fault is the word of the contract
         }
         self.retry_after_seconds = retry_after_seconds
         self.origin = origin
+        self.layer = layer
+        """How far the call got before it failed."""
+        self.outcome = outcome
+        """What is known of the call's effect."""
+        self.second: BaseException | None = None
+        """What went wrong when a fallback was tried."""
 
     @property
     def facts(self) -> KindFacts:

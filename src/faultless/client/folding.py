@@ -1,0 +1,175 @@
+"""One table for everything the SDK and its transports raise, folded into one Fault.
+
+raised               kind            when
+MCPError             unavailable     the connection ended, or the peer sent an error (then its own words count)
+ValidationError      upstream_error  the peer's answer breaks the protocol
+RuntimeError         upstream_error  the session cannot go on: versions, rounds, claims, schemas
+TimeoutError         timeout         a wait inside the transport ran out
+OSError              unavailable     the process will not start, the socket fails
+ValueError           usage_error     the command or address can never work
+HTTPError            unavailable     HTTP fails below the protocol
+InvalidURL           usage_error     the address is none
+StreamError          unavailable     HTTP fails half-way
+CookieConflict       unavailable     HTTP fails below the protocol
+SSEError             unavailable     the event stream is none
+StreamableHTTPError  unavailable     the HTTP transport gave up
+ClosedResourceError  unavailable     the stream is closed
+BrokenResourceError  unavailable     the other side is gone
+EndOfStream          unavailable     nothing more will come
+Exception            internal        none of these: a bug in faultless
+
+A group counts as its first member. Cancellation is never folded: it belongs to whoever cancelled.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+import httpx2
+from mcp import MCPError
+from mcp.client.streamable_http import StreamableHTTPError
+from pydantic import ValidationError
+
+from faultless.client.http import find_stand_in
+from faultless.contract import Certainty, Fault, FaultKind, clean, read
+
+if TYPE_CHECKING:
+    from faultless.client.exchange import Exchange
+    from faultless.client.listing import ListedTool
+    from faultless.contract import Layer, Outcome, Reading
+
+_RAISED: dict[str, type[Exception]] = {
+    raised.__name__: raised
+    for raised in (
+        MCPError,
+        ValidationError,
+        RuntimeError,
+        TimeoutError,
+        OSError,
+        ValueError,
+        httpx2.HTTPError,
+        httpx2.InvalidURL,
+        httpx2.StreamError,
+        httpx2.CookieConflict,
+        httpx2.SSEError,
+        StreamableHTTPError,
+        anyio.ClosedResourceError,
+        anyio.BrokenResourceError,
+        anyio.EndOfStream,
+        Exception,
+    )
+}
+_ROWS = [line.split(maxsplit=2) for line in (__doc__ or "").splitlines() if line.split(" ")[0] in _RAISED]
+TABLE: dict[type[Exception], FaultKind] = {_RAISED[name]: FaultKind(kind) for name, kind, _ in _ROWS}
+WHEN: dict[type[Exception], str] = {_RAISED[name]: when for name, _, when in _ROWS}
+
+_TRANSPORT_CODES = frozenset({-32700, -32600, -32601})
+_REFUSALS = frozenset({FaultKind.INVALID_PARAMS, FaultKind.UNKNOWN_TOOL})
+# A server that says one of these has looked and not acted; after any other it may have begun.
+_NOT_BEGUN = _REFUSALS | {
+    FaultKind.USAGE_ERROR,
+    FaultKind.PARSE_ERROR,
+    FaultKind.PERMISSION_DENIED,
+    FaultKind.APPROVAL_REQUIRED,
+    FaultKind.AUTH_REQUIRED,
+    FaultKind.NOT_FOUND,
+    FaultKind.CONFLICT,
+    FaultKind.RATE_LIMITED,
+    FaultKind.UNSUPPORTED,
+    FaultKind.COLLECTION_ERROR,
+}
+
+
+def find_row(raised: BaseException) -> type[Exception]:
+    """The row for an exception: the nearest of its classes that the table names."""
+    leaf = raised
+    while isinstance(leaf, BaseExceptionGroup):
+        leaf = leaf.exceptions[0]
+    return next((row for row in type(leaf).__mro__ if row in TABLE), Exception)
+
+
+def fold_local(raised: BaseException) -> Fault:
+    """What went wrong on our side of the wire."""
+    leaf = raised
+    while isinstance(leaf, BaseExceptionGroup):
+        leaf = leaf.exceptions[0]
+    if isinstance(leaf, Fault):
+        return leaf
+    row = find_row(leaf)
+    return Fault(
+        TABLE[row],
+        clean(f"{WHEN[row].split(':')[0]}: {type(leaf).__name__}: {leaf}", 500),
+        hint=_advise(leaf),
+        layer="protocol" if row in {ValidationError, RuntimeError} else "transport",
+    )
+
+
+def _advise(leaf: BaseException) -> str | None:
+    if isinstance(leaf, FileNotFoundError | PermissionError):
+        return f"check that {leaf.filename} exists and may be run"
+    return None
+
+
+def fold_answer(exchange: Exchange, raised: BaseException | None = None) -> tuple[Fault | None, Reading]:
+    """What the peer said, with what the SDK thought of it; the fault is None for a verdict."""
+    stand_in = find_stand_in(exchange)
+    reading = read(exchange.raw)
+    if stand_in is not None or reading.fault is None:
+        return (stand_in or (_fold_refused(exchange, raised) if raised else None)), reading
+    fault = reading.fault
+    fault.layer = _find_layer(fault, reading, exchange)
+    return fault, reading
+
+
+def _fold_refused(exchange: Exchange, raised: BaseException) -> Fault:
+    """The peer gave no error, yet the SDK would not have its answer."""
+    result = (exchange.raw or {}).get("result")
+    if isinstance(result, dict) and result.get("resultType") == "input_required":
+        return Fault(
+            FaultKind.UNSUPPORTED,
+            "the server asks for input that this client was given no way to provide",
+            hint="pass elicitation_callback or sampling_callback in mcp_options",
+            origin="peer",
+            layer="protocol",
+            outcome="not_done",
+        )
+    fault = fold_local(raised)
+    fault.origin, fault.layer, fault.outcome = "peer", "protocol", "done"
+    if fault.kind is not FaultKind.INTERNAL:
+        fault.kind = FaultKind.UPSTREAM_ERROR
+    return fault
+
+
+def _find_layer(fault: Fault, reading: Reading, exchange: Exchange) -> Layer:
+    if reading.certainty is Certainty.RECOGNISED:
+        return "payload"
+    error = (exchange.raw or {}).get("error")
+    if error is None:
+        return "tool"
+    code = error.get("code") if isinstance(error, dict) else -32600
+    return "protocol" if code in _TRANSPORT_CODES or fault.kind in _REFUSALS else "tool"
+
+
+def settle(fault: Fault, tool: ListedTool, *, issued: bool) -> Fault:
+    """Say what is known of the effect; a call that may have had one is `outcome_unknown`, unless harmless."""
+    if fault.outcome is None:
+        fault.outcome = _find_outcome(fault, tool, issued=issued)
+    unknown = fault.outcome == "unknown" and fault.layer == "transport"
+    if not unknown or tool.is_repeatable:
+        return fault
+    return Fault(
+        FaultKind.OUTCOME_UNKNOWN,
+        f"{tool.name} may or may not have taken effect: {fault.message}",
+        hint="find out whether it did before calling again",
+        details={**fault.details, "cause": fault.kind.value},
+        origin=fault.origin,
+        layer=fault.layer,
+        outcome="unknown",
+    )
+
+
+def _find_outcome(fault: Fault, tool: ListedTool, *, issued: bool) -> Outcome:
+    if not issued or tool.is_read_only:
+        return "not_done"
+    return "not_done" if fault.origin == "peer" and fault.kind in _NOT_BEGUN else "unknown"

@@ -1,0 +1,95 @@
+"""Where a server is and how to reach it: a command, a URL, or an object in this process."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import anyio
+from mcp.server.lowlevel import Server
+from mcp.server.mcpserver import MCPServer
+from mcp.shared.memory import create_client_server_memory_streams
+
+from faultless.client.child import Child, Command
+from faultless.client.frames import MAX_FRAME_BYTES
+from faultless.client.http import connect_http
+from faultless.client.stdio import attend
+from faultless.contract import Fault, FaultKind
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+Address: TypeAlias = "Sequence[str] | str | Server[Any] | MCPServer"
+END_SECONDS = 0.3
+"""How long a caller waits to learn why the connection ended; it has its fault anyway."""
+
+
+@dataclass
+class Line:
+    """One way to one server; opened at most once."""
+
+    address: Address
+    cwd: Path | None = None
+    env: Mapping[str, str] | None = None
+    headers: Mapping[str, str] | None = None
+    max_frame_bytes: int = MAX_FRAME_BYTES
+    grace_seconds: float = 2.0
+    child: Child | None = None
+    _refusals: list[Fault] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        if isinstance(self.address, str):
+            return self.address
+        if isinstance(self.address, Sequence):
+            return shlex.join(self.address)
+        return self.address.name
+
+    def open(self) -> AbstractAsyncContextManager[tuple[Any, Any]]:
+        if isinstance(self.address, str):
+            return connect_http(self.address, self.headers)
+        if isinstance(self.address, Sequence):
+            return self._run(self.address)
+        return _serve(self.address)
+
+    @asynccontextmanager
+    async def _run(self, arguments: Sequence[str]) -> AsyncIterator[tuple[Any, Any]]:
+        self.child = Child(Command(arguments, self.cwd, self.env, self.grace_seconds))
+        async with attend(self.child, self.max_frame_bytes) as (reader, writer):
+            reader.on_refusal = self._refusals.append
+            yield reader, writer
+
+    async def explain_end(self) -> Fault:
+        """Why the connection ended, as far as can be told at once."""
+        if self._refusals:
+            return self._refusals[0]
+        if self.child is None:
+            return _lost(f"the connection to {self.name} ended")
+        with anyio.move_on_after(END_SECONDS):
+            await self.child.exited.wait()
+        found = self.child.describe()
+        if found["signal"] is None and found["exit_code"] is None:
+            return _lost("the server closed its output and is still running", stderr=found["stderr"])
+        how = f"killed by {found['signal']}" if found["signal"] else f"exited with status {found['exit_code']}"
+        return Fault(FaultKind.CRASH, f"the server was gone: {how}", details=found, layer="transport")
+
+
+def _lost(message: str, **details: Any) -> Fault:  # noqa: ANN401 - JSON
+    return Fault(FaultKind.UNAVAILABLE, message, details=details, layer="transport")
+
+
+@asynccontextmanager
+async def _serve(server: Server[Any] | MCPServer) -> AsyncIterator[tuple[Any, Any]]:
+    """The server's own loop over streams in memory, in both eras; the SDK's short cut has no frames to observe."""
+    inner: Server[Any] = getattr(server, "_lowlevel_server", server)
+    async with (
+        create_client_server_memory_streams() as ((reader, writer), far_side),
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(inner.run, *far_side, inner.create_initialization_options())
+        yield reader, writer
+        tasks.cancel_scope.cancel()

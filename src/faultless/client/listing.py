@@ -1,0 +1,155 @@
+"""What a server says about its tools: schemas that arguments and answers are held against, and what may be repeated.
+
+The schemas come from strangers, so the engine that runs them fetches nothing and has no pattern that hangs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import jsonschema_rs
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from faultless.contract import Fault, FaultKind, clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from faultless.contract import Json
+
+DETAIL_CHARACTERS = 300
+VIOLATIONS = 10
+ALIASES = ("inputSchema", "outputSchema", "annotations")
+
+
+@dataclass
+class ListedTool:
+    name: str
+    description: str = ""
+    input_schema: dict[str, Any] = field(default_factory=dict)
+    output_schema: dict[str, Any] | None = None
+    annotations: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_read_only(self) -> bool:
+        return self.annotations.get("readOnlyHint") is True
+
+    @property
+    def is_repeatable(self) -> bool:
+        return self.is_read_only or self.annotations.get("idempotentHint") is True
+
+    @property
+    def needs_nothing(self) -> bool:
+        return not self.input_schema.get("required")
+
+    @cached_property
+    def _input(self) -> jsonschema_rs.Validator | None:
+        return _compile(self.input_schema)
+
+    @cached_property
+    def _output(self) -> jsonschema_rs.Validator | None:
+        return None if self.output_schema is None else _compile(self.output_schema)
+
+    def check_arguments(self, arguments: dict[str, Any]) -> None:
+        if self._input is None or self._input.is_valid(arguments):
+            return
+        violations = _list_violations(self._input, arguments)
+        first = violations[0]
+        raise Fault(
+            FaultKind.INVALID_PARAMS,
+            f"{self.name}: {first['field']}: {first['detail']}",
+            hint=f"the parameters are: {', '.join(self.input_schema.get('properties', {})) or 'none'}",
+            details={**first, "violations": list(violations)},
+            layer="protocol",
+            outcome="not_done",
+        )
+
+    def check_answer(self, result: Mapping[str, Any]) -> None:
+        if self._output is None:
+            return
+        value = result.get("structuredContent")
+        if value is not None and self._output.is_valid(value):
+            return
+        missing: list[dict[str, Json]] = [{"field": "structuredContent", "detail": "is missing"}]
+        violations = missing if value is None else _list_violations(self._output, value)
+        raise Fault(
+            FaultKind.UPSTREAM_ERROR,
+            f"{self.name} answered outside its own output schema: {violations[0]['field']}: {violations[0]['detail']}",
+            hint="the tool did its job, but its answer cannot be relied on; report it to the server's maintainers",
+            details={"violations": list(violations), "answer": value},
+            origin="peer",
+            layer="payload",
+            outcome="done",
+        )
+
+
+def make_plain(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as the JSON that will be sent, or an invalid_params fault."""
+    try:
+        plain: dict[str, Any] = from_json(to_json(arguments, inf_nan_mode="strings"))
+    except (PydanticSerializationError, ValueError, RecursionError) as refused:
+        raise Fault(
+            FaultKind.INVALID_PARAMS,
+            clean(f"{tool}: the arguments cannot be written as JSON: {refused}", DETAIL_CHARACTERS),
+            hint="pass strings, numbers, booleans, lists and dictionaries only",
+            layer="protocol",
+            outcome="not_done",
+        ) from None
+    return plain
+
+
+def read_listing(tools: Iterable[object]) -> dict[str, ListedTool]:
+    """The tools of a listing; what is no tool is left out, and of two with one name the first counts."""
+    listing: dict[str, ListedTool] = {}
+    for tool in tools:
+        if isinstance(tool, dict) and isinstance(name := tool.get("name"), str):
+            listing.setdefault(name, _read_tool(name, tool))
+    return listing
+
+
+def _read_tool(name: str, tool: dict[str, Any]) -> ListedTool:
+    schema, output, annotations = (
+        value if isinstance(value := tool.get(alias), dict) else None for alias in ALIASES
+    )
+    description = tool.get("description")
+    return ListedTool(
+        name, description if isinstance(description, str) else "", schema or {}, output, annotations or {}
+    )
+
+
+def find_drift(known: ListedTool | None, now: ListedTool | None) -> Fault | None:
+    """The fault for a tool that is no longer what the caller was told; a description may change."""
+    if known is None or now is None:
+        return None
+    parts = ("input_schema", "output_schema", "annotations")
+    changed: list[Json] = [part for part in parts if getattr(known, part) != getattr(now, part)]
+    if not changed:
+        return None
+    return Fault(
+        FaultKind.CONFLICT,
+        f"{now.name} changed since its schema was listed: {', '.join(map(str, changed))}",
+        hint="read the new schema in details, adapt the arguments and call again",
+        details={"changed": changed, "input_schema": now.input_schema, "output_schema": now.output_schema},
+        layer="protocol",
+        outcome="not_done",
+    )
+
+
+def _compile(schema: dict[str, Any]) -> jsonschema_rs.Validator | None:
+    """A broken schema checks nothing: the server is the judge of what it meant."""
+    try:
+        return jsonschema_rs.validator_for(schema, offline=True)
+    except (ValueError, jsonschema_rs.ReferencingError):
+        return None
+
+
+def _list_violations(validator: jsonschema_rs.Validator, value: object) -> list[dict[str, Json]]:
+    found: list[dict[str, Json]] = []
+    for error in validator.iter_errors(value):
+        path = ".".join(str(step) for step in error.instance_path)
+        found.append({"field": path or "(all)", "detail": clean(error.message, DETAIL_CHARACTERS)})
+        if len(found) == VIOLATIONS:
+            break
+    return found

@@ -1,0 +1,156 @@
+"""The transport to a server in a child process: no line it prints and no way it dies can hang or end the client.
+
+The SDK's own one gives up on broken UTF-8, cannot tell an exited server whose child holds the pipe from a
+slow one, has no limit for a frame, and drops answers it cannot validate, so that their callers wait forever.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Self
+
+import anyio
+
+from faultless.client.child import Child, read_some
+from faultless.client.frames import MAX_FRAME_BYTES, Splitter, read_line
+from faultless.contract import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from types import TracebackType
+
+    from mcp.shared.message import SessionMessage
+
+    from faultless.client.exchange import Frame
+
+DRAIN_SECONDS = 0.2
+"""How long the output of an exited server is still read; longer waits only serve whoever inherited the pipe."""
+
+
+@asynccontextmanager
+async def attend(
+    child: Child, max_frame_bytes: int = MAX_FRAME_BYTES
+) -> AsyncIterator[tuple[FrameReader, FrameWriter]]:
+    """The streams of a running server; leaving ends it and all it started, even when cancelled."""
+    reader, writer = FrameReader(child, max_frame_bytes), FrameWriter(child)
+
+    async def watch_exit() -> None:
+        await child.await_exit()
+        await anyio.sleep(DRAIN_SECONDS)
+        reader.end()
+
+    politely = False
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(child.drain_stderr)
+            tasks.start_soon(watch_exit)
+            yield reader, writer
+            politely = not (reader.has_ended or writer.is_broken)
+            tasks.cancel_scope.cancel()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await child.stop(politely=politely)
+
+
+class _Stream:
+    def __init__(self, child: Child) -> None:
+        self._child = child
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Descriptors are closed with the child."""
+
+
+class FrameReader(_Stream):
+    def __init__(self, child: Child, max_frame_bytes: int) -> None:
+        super().__init__(child)
+        self._splitter = Splitter(max_frame_bytes)
+        self._frames: deque[Frame] = deque()
+        self._waiting = anyio.CancelScope()
+        self.has_ended = False
+        self.noise = 0
+        """Lines that were no message."""
+        self.on_refusal: Callable[[Fault], None] = lambda _: None
+        """Told why reading stops before the end."""
+
+    def end(self) -> None:
+        """Stop waiting for more."""
+        self.has_ended = True
+        self._waiting.cancel()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Frame:
+        while not self._frames:
+            chunk = await self._read()
+            if not chunk:
+                self.end()
+                raise StopAsyncIteration
+            self._take(chunk)
+        return self._frames.popleft()
+
+    async def receive(self) -> Frame:
+        try:
+            return await self.__anext__()
+        except StopAsyncIteration:
+            raise anyio.EndOfStream from None
+
+    async def _read(self) -> bytes:
+        if self.has_ended:
+            return b""
+        with anyio.CancelScope() as self._waiting:
+            return await read_some(self._child.stdout)
+        return b""
+
+    def _take(self, chunk: bytes) -> None:
+        try:
+            for line in self._splitter.feed(chunk):
+                frames = read_line(line)
+                self._frames.extend(frames)
+                self.noise += not frames
+        except Fault as refusal:
+            self.on_refusal(refusal)
+            self.end()
+
+
+class FrameWriter(_Stream):
+    def __init__(self, child: Child) -> None:
+        super().__init__(child)
+        self._turn = anyio.Lock(fast_acquire=True)
+        self.is_broken = False
+        """A frame was cut off, or nobody reads: nothing sent after it would be understood."""
+
+    async def send(self, item: SessionMessage, /) -> None:
+        data = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+        async with self._turn:
+            await self._send(data)
+
+    async def _send(self, data: bytes) -> None:
+        if self.is_broken:
+            raise anyio.BrokenResourceError
+        rest = data[self._write(data) :]
+        try:
+            while rest:
+                await anyio.wait_writable(self._child.stdin)
+                rest = rest[self._write(rest) :]
+        finally:  # a cancelled sender leaves half a frame behind
+            self.is_broken = self.is_broken or 0 < len(rest) < len(data)
+
+    def _write(self, data: bytes) -> int:
+        try:
+            return os.write(self._child.stdin, data)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            self.is_broken = True
+            raise anyio.BrokenResourceError from None
