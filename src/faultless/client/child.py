@@ -30,6 +30,8 @@ CHUNK_BYTES = 65536
 TAIL_CHUNKS = 4
 TAIL_CHARACTERS = 2000
 POLL_SECONDS = 0.01
+SETTLE_SECONDS = 0.1
+"""What a process that has closed its output may take to exit before it counts as still running."""
 KILL_SECONDS = 2.0
 SWEEPS = 5
 PROC = Path("/proc")
@@ -51,6 +53,8 @@ class Child:
     def __init__(self, command: Command) -> None:
         self.command = command
         self.exited = anyio.Event()
+        self.was_ended = False
+        """It did not go by itself."""
         self._mark = secrets.token_hex(8)
         self._tail: deque[bytes] = deque(maxlen=TAIL_CHUNKS)
         self._process = subprocess.Popen(
@@ -82,7 +86,7 @@ class Child:
 
     def describe(self) -> dict[str, Json]:
         """What a fault should say about the process."""
-        status = self._status()
+        status = None if self.was_ended else self._status()
         return {
             "exit_code": status if status is not None and status >= 0 else None,
             "signal": _name_signal(-status) if status is not None and status < 0 else None,
@@ -109,10 +113,11 @@ class Child:
     async def stop(self, *, politely: bool) -> None:
         """End the tree; every wait is bounded. Politely: it may first leave by itself."""
         self.close_input()
-        grace = self.command.grace_seconds
-        if not (politely and await self._poll(grace)):
+        grace = self.command.grace_seconds if politely else SETTLE_SECONDS
+        if not await self._poll(grace):
+            self.was_ended = True
             self._signal(signal.SIGTERM)
-            await self._poll(grace if politely else POLL_SECONDS)
+            await self._poll(grace)
         self._signal(signal.SIGKILL)
         await anyio.to_thread.run_sync(kill_marked, self._mark)
         await self._poll(KILL_SECONDS)
@@ -127,12 +132,12 @@ class Child:
 
     async def _poll(self, seconds: float | None) -> bool:
         with anyio.move_on_after(seconds):
-            while self._status() is None:
+            while self._status() is None:  # noqa: ASYNC110 - the system has no event for "exited, not yet reaped"
                 await anyio.sleep(POLL_SECONDS)
         return self._status() is not None
 
     def _status(self) -> int | None:
-        """How it ended, without reaping it: its number must not pass to a stranger while we signal the group."""
+        """How it ended, without reaping: its number must not pass to a stranger while we signal the group."""
         if self._process.returncode is not None or not hasattr(os, "waitid"):
             return self._process.poll()
         found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -164,8 +169,12 @@ async def read_some(descriptor: int) -> bytes:
 def kill_marked(mark: str) -> None:
     """Kill what left the group: the mark survives daemons and new sessions. Again, while it still forks."""
     for _ in range(SWEEPS):
-        if not [_kill(folder) for folder in PROC.glob("[0-9]*") if _is_marked(folder, mark.encode())]:
+        marked = [folder for folder in PROC.glob("[0-9]*") if _is_marked(folder, mark.encode())]
+        if not marked:
             return
+        for folder in marked:
+            with suppress(OSError):
+                os.kill(int(folder.name), signal.SIGKILL)
 
 
 def _is_marked(folder: Path, mark: bytes) -> bool:
@@ -174,11 +183,6 @@ def _is_marked(folder: Path, mark: bytes) -> bool:
     except OSError:  # not ours, or gone
         return False
     return any(variable.startswith(MARK.encode()) and mark in variable for variable in variables)
-
-
-def _kill(folder: Path) -> None:
-    with suppress(OSError):
-        os.kill(int(folder.name), signal.SIGKILL)
 
 
 def _name_signal(number: int) -> str:

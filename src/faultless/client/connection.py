@@ -9,40 +9,44 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import mcp
 from mcp import MCPDeprecationWarning
-from mcp_types import Implementation, ToolListChangedNotification
+from mcp_types import Implementation
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from faultless.client.exchange import CALL_TOOL, LIST_TOOLS, TappedTransport, watch
-from faultless.client.folding import fold_answer, fold_local
+from faultless.client.exchange import LIST_TOOLS, TappedTransport, watch
+from faultless.client.folding import fold_answer, fold_local, restate
 from faultless.client.listing import ListedTool, read_listing
 from faultless.contract import Fault, FaultKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from faultless.client.exchange import Exchange
     from faultless.client.lines import Line
 
 MAX_PAGES = 100
 """A listing that never ends must not hang a connection."""
+END_SECONDS = 0.3
+"""How long a caller waits to learn why the connection ended; it has its fault anyway."""
+INFO = Implementation(name="faultless", version="0.1.0")
 
 
 class Connection:
-    def __init__(self, line: Line, mode: Mapping[str, Any], options: Mapping[str, Any], version: str) -> None:
+    def __init__(self, line: Line, options: Mapping[str, Any]) -> None:
         self.line = line
         self.tools: dict[str, ListedTool] = {}
         self.is_ready = False
         self.is_stale = False
         """The server said that its tools changed."""
+        self.doubt: anyio.Event | None = None
+        """Set once it is clear whether a server that missed a deadline still lives."""
         self.failure: Fault | None = None
         """Why it is not, or no longer, usable."""
         self.settled = anyio.Event()
         self.closed = anyio.Event()
         self._ending = anyio.Event()
         self._scope = anyio.CancelScope()
-        transport = TappedTransport(line.open(), self.end)
-        info = Implementation(name="faultless", version=version)
-        given = {"client_info": info, "message_handler": self._hear, "cache": None, **mode, **options}
+        transport = TappedTransport(line.open(), self.end, self._hear)
+        given = {"client_info": INFO, "cache": None, **options}
         self.mcp = mcp.Client(transport, **given)
 
     @property
@@ -53,31 +57,38 @@ class Connection:
         return {"mode": self.mcp.protocol_version, "prior_discover": self.mcp.session.discover_result}
 
     async def keep(self, start_seconds: float) -> None:
-        """Connect, stay until ended, clean up; whatever happens is told in `failure`."""
+        """Connect, stay until ended, clean up; why it ended is told in `failure`."""
         self._scope.deadline = anyio.current_time() + start_seconds
         try:
-            with self._scope, watch("initialize") as exchange:
-                await self._stay(exchange)
-        except Exception as raised:  # noqa: BLE001 - whatever the SDK and its transports raise has a row in the table
-            self.failure = self.failure or await self._explain(exchange, raised)
+            with watch("initialize") as exchange:
+                raised = await _attempt(self._stay)
+            if self._scope.cancelled_caught and not self.settled.is_set():
+                self._fail(self._describe_silence(start_seconds))
+            self._fail(await (self._explain_start(exchange, raised) if raised else self.line.explain_end()))
         finally:
             self.is_ready = False
-            self.failure = self.failure or self._describe_silence(start_seconds)
             self.settled.set()
             self.closed.set()
 
-    async def _stay(self, exchange: Exchange) -> None:
-        async with self.mcp:
-            with watch(LIST_TOOLS) as listing:
-                self.tools = await self.list_tools(listing)
+    async def _stay(self) -> None:
+        with self._scope:
+            await self._be_connected()
+
+    async def _be_connected(self) -> None:
+        async with self.mcp, anyio.create_task_group() as tasks:
+            await self.refresh()
+            tasks.start_soon(self._listen)
             self._scope.deadline = math.inf
             self.is_ready = True
             self.settled.set()
-            del exchange
             await self._ending.wait()
             self.is_ready = False
+            tasks.cancel_scope.cancel()
 
-    async def _explain(self, exchange: Exchange, raised: BaseException) -> Fault:
+    def _fail(self, failure: Fault) -> None:
+        self.failure = self.failure or failure
+
+    async def _explain_start(self, exchange: Exchange, raised: BaseException) -> Fault:
         if exchange.raw is not None:
             fault, _ = fold_answer(exchange, raised)
             if fault is not None:
@@ -87,15 +98,14 @@ class Connection:
         return await self.line.explain_end() if has_ended else folded
 
     def _describe_silence(self, seconds: float) -> Fault:
-        if self._scope.cancelled_caught and not self.is_ready and not self._ending.is_set():
-            tail = self.line.child.stderr_tail if self.line.child else None
-            return Fault(
-                FaultKind.UNAVAILABLE,
-                f"the server did not complete its start within {seconds:g} s",
-                details={"stderr": tail or None},
-                layer="transport",
-            )
-        return Fault(FaultKind.UNAVAILABLE, f"the connection to {self.line.name} ended", layer="transport")
+        child = self.line.child
+        return Fault(
+            FaultKind.UNAVAILABLE,
+            f"the server did not complete its start within {seconds:g} s",
+            hint="raise start_timeout if it is only slow",
+            details={"stderr": child.stderr_tail or None} if child else None,
+            layer="transport",
+        )
 
     def end(self) -> None:
         """Let the connection go; a server in good health gets time to leave."""
@@ -104,56 +114,78 @@ class Connection:
     def abort(self, reason: Fault) -> None:
         """End a server that no longer answers."""
         self.is_ready = False
-        self.failure = reason
+        self._fail(reason)
         self._ending.set()
         self._scope.cancel()
 
-    async def list_tools(self, exchange: Exchange) -> dict[str, ListedTool]:
+    async def explain_end(self) -> Fault:
+        """Why a call got no answer."""
+        if self.line.child is None:
+            with anyio.move_on_after(END_SECONDS):
+                await self.closed.wait()
+        return restate(self.failure) if self.failure else await self.line.explain_end()
+
+    async def refresh(self) -> None:
+        """List the tools, page by page."""
         tools: list[object] = []
         cursor: str | None = None
         for _ in range(MAX_PAGES):
-            try:
-                await self.mcp.list_tools(cursor=cursor)
-            except Exception:
-                if exchange.raw is None:
-                    raise
-            result = (exchange.raw or {}).get("result")
-            page = result if isinstance(result, dict) else {}  # a server without tools answers with an error
-            tools += page["tools"] if isinstance(page.get("tools"), list) else []
-            cursor = page.get("nextCursor") if isinstance(page.get("nextCursor"), str) else None
+            page, cursor = await self._list_page(cursor)
+            tools += page
             if cursor is None:
                 break
         self.is_stale = False
-        return read_listing(tools)
+        self.tools = read_listing(tools)
 
-    async def refresh(self) -> None:
-        with watch(LIST_TOOLS) as listing:
-            self.tools = await self.list_tools(listing)
+    async def _list_page(self, cursor: str | None) -> tuple[list[object], str | None]:
+        with watch(LIST_TOOLS) as exchange:
+            raised = await _attempt(lambda: self.mcp.list_tools(cursor=cursor))
+        if exchange.raw is None:
+            raise raised or anyio.EndOfStream
+        result = exchange.raw.get("result")
+        if not isinstance(result, dict):  # an error: a server without tools
+            return [], None
+        tools, following = result.get("tools"), result.get("nextCursor")
+        return (
+            tools if isinstance(tools, list) else [],
+            following if isinstance(following, str) and following != cursor else None,
+        )
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> tuple[Exchange, Exception | None]:
-        """Call a tool; tells what passed on the wire, and what the SDK raised."""
-        with watch(CALL_TOOL) as exchange:
-            try:
-                await self.mcp.call_tool(name, arguments)
-            except Exception as raised:  # noqa: BLE001 - as in `keep`
-                return exchange, raised
-        return exchange, None
+    async def call(self, name: str, arguments: dict[str, Any]) -> Exception | None:
+        """Call a tool; what the peer answered is seen by whoever watches."""
+        return await _attempt(lambda: self.mcp.call_tool(name, arguments))
 
-    async def ping(self) -> None:
-        """Return once the peer has answered anything; raise what the SDK raises where it has not."""
+    async def ping(self) -> bool:
+        """Whether the peer answers anything at all."""
         version = self.mcp.protocol_version
-        method = "ping" if version in HANDSHAKE_PROTOCOL_VERSIONS else "server/discover"
-        with watch(method) as exchange, warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", MCPDeprecationWarning)
-            try:
-                if method == "ping":
-                    await self.mcp.send_ping()  # type: ignore[deprecated]  # the older era has no other probe
-                else:
-                    await self.mcp.session.send_discover(version)
-            except Exception:
-                if exchange.raw is None:
-                    raise
+            if version in HANDSHAKE_PROTOCOL_VERSIONS:
+                with watch("ping") as exchange:
+                    await _attempt(self.mcp.send_ping)
+            else:
+                with watch("server/discover") as exchange:
+                    await _attempt(lambda: self.mcp.session.send_discover(version))
+        return exchange.raw is not None
 
-    async def _hear(self, message: object) -> None:
-        if isinstance(message, ToolListChangedNotification):
+    def _hear(self, method: str) -> None:
+        if method == "notifications/tools/list_changed":
             self.is_stale = True
+
+    async def _listen(self) -> None:
+        """In the newer era changes are told to those who ask; a server that cannot is none the worse."""
+        if self.mcp.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
+            await _attempt(self._follow_changes)
+
+    async def _follow_changes(self) -> None:
+        async with self.mcp.listen(tools_list_changed=True) as changes:
+            async for _ in changes:
+                self.is_stale = True
+
+
+async def _attempt(request: Callable[[], Awaitable[object]]) -> Exception | None:
+    try:
+        await request()
+    except Exception as raised:  # noqa: BLE001 - whatever the SDK and its transports raise has a row in the table
+        return raised
+    return None

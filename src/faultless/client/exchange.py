@@ -1,7 +1,7 @@
 """One request on its way, and what is known of it: written or not, answered or not, and by whom.
 
-The SDK reports a peer's error, a lost connection and its own time-out as the same exception, and drops answers
-it cannot validate. So both streams of every transport pass through here, and the raw answer is kept beside.
+The SDK raises the same for a peer's error, a lost connection and its own time-out, and drops answers that it
+cannot validate. So both streams of every transport pass through here, and the raw answer is kept beside.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
+from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -82,14 +82,19 @@ def watched() -> Exchange | None:
 class TappedTransport:
     """Any transport, with its exchanges observed and its listings made digestible."""
 
-    def __init__(self, inner: Transport, on_end: Callable[[], None]) -> None:
+    def __init__(
+        self, inner: Transport, on_end: Callable[[], None], on_notice: Callable[[str], None]
+    ) -> None:
         self._inner = inner
         self._on_end = on_end
+        self._on_notice = on_notice
         self._waiting: dict[str, Exchange] = {}
 
     async def __aenter__(self) -> tuple[_TappedReader, _TappedWriter]:
         reader, writer = await self._inner.__aenter__()
-        return (_TappedReader(reader, self._waiting, self._on_end), _TappedWriter(writer, self._waiting))
+        return _TappedReader(reader, self._waiting, self._on_end, self._on_notice), _TappedWriter(
+            writer, self._waiting
+        )
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -125,8 +130,7 @@ class _TappedWriter(_Tapped):
             return
         exchange = _CURRENT.get()
         if exchange is None or exchange.method != message.method:
-            await self._inner.send(item)
-            return
+            exchange = Exchange(message.method)
         self._waiting[str(message.id)] = exchange
         exchange.issued, exchange.raw, exchange.fault = True, None, None
         try:
@@ -137,9 +141,16 @@ class _TappedWriter(_Tapped):
 
 
 class _TappedReader(_Tapped):
-    def __init__(self, inner: Any, waiting: dict[str, Exchange], on_end: Callable[[], None]) -> None:  # noqa: ANN401 - as above
+    def __init__(
+        self,
+        inner: Any,  # noqa: ANN401 - as above
+        waiting: dict[str, Exchange],
+        on_end: Callable[[], None],
+        on_notice: Callable[[str], None],
+    ) -> None:
         super().__init__(inner, waiting)
         self._on_end = on_end
+        self._on_notice = on_notice
 
     @property
     def last_context(self) -> Context | None:
@@ -163,6 +174,8 @@ class _TappedReader(_Tapped):
 
     def _note(self, item: SessionMessage) -> None:
         message = item.message
+        if isinstance(message, JSONRPCNotification):
+            self._on_notice(message.method)
         if not isinstance(message, JSONRPCResponse | JSONRPCError):
             return
         exchange = self._waiting.pop(str(message.id), None)
@@ -181,18 +194,19 @@ class _TappedReader(_Tapped):
 def digest_listing(result: dict[str, Any]) -> dict[str, Any]:
     """A copy the SDK can stomach: one malformed tool must not cost all the others.
 
-    Output schemas are left out, because the SDK would run the server's patterns over the server's text with an
-    engine that can be made to hang; answers are checked in `listing`, with one that cannot.
+    Output schemas are left out: the SDK would run the server's patterns over the server's text, with an
+    engine that can be made to hang. Answers are checked in `listing`, with one that cannot.
     """
     listed = result.get("tools")
     if not isinstance(listed, list):
         return result
     tools = [
-        {name: value for name, value in tool.items() if name in {"name", "inputSchema"}}
+        {"name": tool["name"], "inputSchema": _digest_schema(tool.get("inputSchema"))}
         for tool in listed
-        if isinstance(tool, dict)
-        and isinstance(tool.get("name"), str)
-        and isinstance(tool.get("inputSchema"), dict)
-        and tool["inputSchema"].get("type") == "object"
+        if isinstance(tool, dict) and isinstance(tool.get("name"), str)
     ]
     return {**result, "tools": tools}
+
+
+def _digest_schema(schema: object) -> object:
+    return schema if isinstance(schema, dict) and schema.get("type") == "object" else {"type": "object"}

@@ -1,7 +1,7 @@
 """One table for everything the SDK and its transports raise, folded into one Fault.
 
 raised               kind            when
-MCPError             unavailable     the connection ended, or the peer sent an error (then its own words count)
+MCPError             unavailable     the connection ended (a peer's own error is read, not folded)
 ValidationError      upstream_error  the peer's answer breaks the protocol
 RuntimeError         upstream_error  the session cannot go on: versions, rounds, claims, schemas
 TimeoutError         timeout         a wait inside the transport ran out
@@ -29,10 +29,12 @@ import anyio
 import httpx2
 from mcp import MCPError
 from mcp.client.streamable_http import StreamableHTTPError
+from mcp_types import REQUEST_TIMEOUT
 from pydantic import ValidationError
 
 from faultless.client.http import find_stand_in
 from faultless.contract import Certainty, Fault, FaultKind, clean, read
+from faultless.contract.portable import make_portable
 
 if TYPE_CHECKING:
     from faultless.client.exchange import Exchange
@@ -97,6 +99,8 @@ def fold_local(raised: BaseException) -> Fault:
     if isinstance(leaf, Fault):
         return leaf
     row = find_row(leaf)
+    if isinstance(leaf, MCPError) and leaf.code == REQUEST_TIMEOUT:
+        row = TimeoutError
     return Fault(
         TABLE[row],
         clean(f"{WHEN[row].split(':')[0]}: {type(leaf).__name__}: {leaf}", 500),
@@ -109,6 +113,22 @@ def _advise(leaf: BaseException) -> str | None:
     if isinstance(leaf, FileNotFoundError | PermissionError):
         return f"check that {leaf.filename} exists and may be run"
     return None
+
+
+def restate(fault: Fault) -> Fault:
+    """The same fault again: one failed start is raised by every call that waited for it."""
+    again = Fault(
+        fault.kind,
+        fault.message,
+        hint=fault.hint,
+        details=fault.details,
+        retry_after_seconds=fault.retry_after_seconds,
+        origin=fault.origin,
+        layer=fault.layer,
+        outcome=fault.outcome,
+    )
+    again.second = fault.second
+    return again
 
 
 def fold_answer(exchange: Exchange, raised: BaseException | None = None) -> tuple[Fault | None, Reading]:
@@ -134,11 +154,24 @@ def _fold_refused(exchange: Exchange, raised: BaseException) -> Fault:
             layer="protocol",
             outcome="not_done",
         )
-    fault = fold_local(raised)
-    fault.origin, fault.layer, fault.outcome = "peer", "protocol", "done"
-    if fault.kind is not FaultKind.INTERNAL:
-        fault.kind = FaultKind.UPSTREAM_ERROR
-    return fault
+    return Fault(
+        FaultKind.UPSTREAM_ERROR,
+        clean(f"the answer breaks the protocol: {_say_why(result, raised)}", 500),
+        hint="report it to the server's maintainers",
+        details={"answer": make_portable(result)},
+        origin="peer",
+        layer="protocol",
+        outcome="done",
+    )
+
+
+def _say_why(result: object, raised: BaseException) -> str:
+    if not isinstance(result, dict):
+        return "the result is not an object"
+    if isinstance(raised, ValidationError):
+        first = raised.errors(include_url=False)[0]
+        return f"{'.'.join(str(step) for step in first['loc'])}: {first['msg']}"
+    return str(raised)
 
 
 def _find_layer(fault: Fault, reading: Reading, exchange: Exchange) -> Layer:

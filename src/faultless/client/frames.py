@@ -35,10 +35,6 @@ class Oversize:
     tail: bytes
     size: int
 
-    def find_id(self) -> int | None:
-        found = _ID_FIRST.match(self.head) or _ID_LAST.search(self.tail)
-        return int(found[1]) if found else None
-
 
 class Splitter:
     """Cuts a byte stream into lines; a line over the limit is counted, not kept."""
@@ -73,8 +69,12 @@ class Splitter:
 def read_line(line: bytes | Oversize) -> list[Frame]:
     """The messages of one line: usually one, none where it is noise, several in a batch."""
     if isinstance(line, Oversize):
-        return _read_oversize(line)
-    value = _parse(line)
+        return [_refuse(_explain_size(line), find_id(line.head, line.tail))]
+    try:
+        value = _parse(line)
+    except ValueError:
+        request_id = find_id(line[:EDGE_BYTES], line[-EDGE_BYTES:])
+        return [] if request_id is None else [_refuse(_explain_text(), request_id)]
     values = value if isinstance(value, list) else [value]
     return [frame for item in values if isinstance(item, dict) and (frame := _read_message(item))]
 
@@ -84,10 +84,10 @@ def _parse(line: bytes) -> Any:  # noqa: ANN401 - any JSON value
         return from_json(line)
     except ValueError:
         pass
-    try:  # stricter writers are rare: lone surrogates, NaN and broken UTF-8 all occur
+    try:  # lone surrogates, NaN and broken UTF-8 all occur
         return json.loads(line.decode(errors="replace"))
-    except (ValueError, RecursionError):
-        return None
+    except RecursionError as nested:
+        raise ValueError from nested
 
 
 def _read_message(value: dict[str, Any]) -> Frame | None:
@@ -129,20 +129,36 @@ def _read_call(value: dict[str, Any]) -> Frame | None:
         return None
 
 
-def _read_oversize(line: Oversize) -> list[Frame]:
-    request_id = line.find_id()
+def find_id(head: bytes, tail: bytes) -> int | None:
+    """The id of a frame that cannot be read as a whole."""
+    found = _ID_FIRST.match(head) or _ID_LAST.search(tail)
+    return int(found[1]) if found else None
+
+
+def _refuse(fault: Fault, request_id: int | None) -> Frame:
+    """Tell the one call it concerns; where that is not known, the connection cannot go on."""
     if request_id is None:
-        raise refuse(line)
-    answer = JSONRPCError(jsonrpc="2.0", id=request_id, error=MALFORMED)
-    return [Frame(answer, fault=refuse(line))]
+        raise fault
+    return Frame(JSONRPCError(jsonrpc="2.0", id=request_id, error=MALFORMED), fault=fault)
 
 
-def refuse(line: Oversize) -> Fault:
+def _explain_size(line: Oversize) -> Fault:
     return Fault(
         FaultKind.TOO_LARGE,
         f"the server sent a frame of {line.size} bytes, more than this client accepts",
         hint="ask the tool for less, or raise max_frame_bytes",
         details={"frame_bytes": line.size},
         layer="transport",
+        outcome="done",
+    )
+
+
+def _explain_text() -> Fault:
+    return Fault(
+        FaultKind.UPSTREAM_ERROR,
+        "the answer breaks the protocol: the frame is not JSON, or nested beyond reading",
+        hint="report it to the server's maintainers",
+        origin="peer",
+        layer="protocol",
         outcome="done",
     )

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
 Address: TypeAlias = "Sequence[str] | str | Server[Any] | MCPServer"
-END_SECONDS = 0.3
-"""How long a caller waits to learn why the connection ended; it has its fault anyway."""
+EXIT_SECONDS = 0.3
+"""How long to wait for the exit status of a server whose output ended."""
 
 
 @dataclass
@@ -69,12 +69,14 @@ class Line:
             return self._refusals[0]
         if self.child is None:
             return _lost(f"the connection to {self.name} ended")
-        with anyio.move_on_after(END_SECONDS):
+        with anyio.move_on_after(EXIT_SECONDS):
             await self.child.exited.wait()
         found = self.child.describe()
         if found["signal"] is None and found["exit_code"] is None:
-            return _lost("the server closed its output and is still running", stderr=found["stderr"])
-        how = f"killed by {found['signal']}" if found["signal"] else f"exited with status {found['exit_code']}"
+            return _lost("the server closed its output without exiting", stderr=found["stderr"])
+        how = (
+            f"killed by {found['signal']}" if found["signal"] else f"exited with status {found['exit_code']}"
+        )
         return Fault(FaultKind.CRASH, f"the server was gone: {how}", details=found, layer="transport")
 
 
@@ -82,10 +84,15 @@ def _lost(message: str, **details: Any) -> Fault:  # noqa: ANN401 - JSON
     return Fault(FaultKind.UNAVAILABLE, message, details=details, layer="transport")
 
 
+def _unwrap(server: MCPServer) -> Server[Any]:
+    inner: Server[Any] = server._lowlevel_server  # noqa: SLF001 - the SDK gives no other way to serve it over streams
+    return inner
+
+
 @asynccontextmanager
 async def _serve(server: Server[Any] | MCPServer) -> AsyncIterator[tuple[Any, Any]]:
-    """The server's own loop over streams in memory, in both eras; the SDK's short cut has no frames to observe."""
-    inner: Server[Any] = getattr(server, "_lowlevel_server", server)
+    """The server's own loop over streams in memory; the SDK's short cut has no frames to observe."""
+    inner = server if isinstance(server, Server) else _unwrap(server)
     async with (
         create_client_server_memory_streams() as ((reader, writer), far_side),
         anyio.create_task_group() as tasks,

@@ -1,4 +1,4 @@
-"""What a server says about its tools: schemas that arguments and answers are held against, and what may be repeated.
+"""What a server says about its tools: the schemas of arguments and answers, and what may be repeated.
 
 The schemas come from strangers, so the engine that runs them fetches nothing and has no pattern that hangs.
 """
@@ -13,6 +13,7 @@ import jsonschema_rs
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from faultless.contract import Fault, FaultKind, clean
+from faultless.contract.portable import make_portable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -74,11 +75,12 @@ class ListedTool:
             return
         missing: list[dict[str, Json]] = [{"field": "structuredContent", "detail": "is missing"}]
         violations = missing if value is None else _list_violations(self._output, value)
+        first = violations[0]
         raise Fault(
             FaultKind.UPSTREAM_ERROR,
-            f"{self.name} answered outside its own output schema: {violations[0]['field']}: {violations[0]['detail']}",
-            hint="the tool did its job, but its answer cannot be relied on; report it to the server's maintainers",
-            details={"violations": list(violations), "answer": value},
+            f"{self.name} answered outside its own output schema: {first['field']}: {first['detail']}",
+            hint="the tool may well have done its job; report its answer to the server's maintainers",
+            details={"violations": list(violations), "answer": make_portable(value)},
             origin="peer",
             layer="payload",
             outcome="done",

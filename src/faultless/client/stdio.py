@@ -1,4 +1,4 @@
-"""The transport to a server in a child process: no line it prints and no way it dies can hang or end the client.
+"""The transport to a server in a child process, which may print anything and die in any way.
 
 The SDK's own one gives up on broken UTF-8, cannot tell an exited server whose child holds the pipe from a
 slow one, has no limit for a frame, and drops answers it cannot validate, so that their callers wait forever.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from faultless.client.exchange import Frame
 
 DRAIN_SECONDS = 0.2
-"""How long the output of an exited server is still read; longer waits only serve whoever inherited the pipe."""
+"""How long the output of an exited server is still read: whoever inherited the pipe may hold it for ever."""
 
 
 @asynccontextmanager
@@ -144,7 +144,8 @@ class FrameWriter(_Stream):
                 await anyio.wait_writable(self._child.stdin)
                 rest = rest[self._write(rest) :]
         finally:  # a cancelled sender leaves half a frame behind
-            self.is_broken = self.is_broken or 0 < len(rest) < len(data)
+            if 0 < len(rest) < len(data):
+                self.is_broken = True
 
     def _write(self, data: bytes) -> int:
         try:

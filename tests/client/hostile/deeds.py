@@ -1,0 +1,195 @@
+"""Everything else a server's process can do: flood, hang, die, change its mind."""
+
+import os
+import signal
+import subprocess
+import sys
+from typing import Any
+
+from tests.client.hostile.wire import (
+    IDEMPOTENT,
+    READ_ONLY,
+    STATE,
+    alias,
+    error,
+    payload,
+    play,
+    raw,
+    send,
+    text,
+)
+
+
+@play()
+def flood_stderr(request_id: Any, _: dict[str, Any]) -> None:
+    for _ in range(100):
+        os.write(2, b"E" * 65536)
+    text(request_id, "after 6 MB of log")
+
+
+@play()
+def flood_notifications(request_id: Any, _: dict[str, Any]) -> None:
+    for number in range(500):
+        send(
+            {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": number}}
+        )
+        send({"jsonrpc": "2.0", "method": "notifications/bogus", "params": {"n": number}})
+    text(request_id, "after 1000 notifications")
+
+
+@play()
+def ask_back(request_id: Any, _: dict[str, Any]) -> None:
+    send({"jsonrpc": "2.0", "id": "q1", "method": "sampling/createMessage", "params": {}})
+    send({"jsonrpc": "2.0", "id": "q2", "method": "roots/list"})
+    send({"jsonrpc": "2.0", "id": "q3", "method": "no/such"})
+    text(request_id, "after three questions")
+
+
+@play()
+def odd_progress(request_id: Any, _: dict[str, Any]) -> None:
+    for params in ({"progressToken": [1], "progress": "half"}, {}, None, {"progressToken": request_id}):
+        send({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+    text(request_id, "after odd progress")
+
+
+@play(READ_ONLY)
+def killed(_: Any, __: dict[str, Any]) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@play(READ_ONLY)
+def exits(_: Any, __: dict[str, Any]) -> None:
+    os.write(2, b"fatal: the licence has expired\n")
+    os._exit(3)
+
+
+@play(READ_ONLY)
+def half_a_frame(request_id: Any, _: dict[str, Any]) -> None:
+    raw(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[' % request_id)
+    os._exit(0)
+
+
+@play()
+def answers_then_exits(request_id: Any, _: dict[str, Any]) -> None:
+    text(request_id, "goodbye")
+    os._exit(0)
+
+
+@play(READ_ONLY)
+def closes_output(_: Any, __: dict[str, Any]) -> None:
+    os.close(1)
+    while True:
+        signal.pause()
+
+
+@play(READ_ONLY)
+def dies_but_leaves_a_child(_: Any, __: dict[str, Any]) -> None:
+    subprocess.Popen(
+        [sys.executable, "-S", "-E", "-c", "import signal; signal.pause()"], start_new_session=True
+    )
+    os._exit(5)
+
+
+@play(READ_ONLY)
+def silent(_: Any, __: dict[str, Any]) -> None:
+    """Answers everything else."""
+
+
+@play(READ_ONLY)
+def stuck(_: Any, __: dict[str, Any]) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    subprocess.Popen([sys.executable, "-S", "-E", "-c", "import signal; signal.pause()"])
+    while True:
+        signal.pause()
+
+
+@play(READ_ONLY)
+def stops_reading(request_id: Any, _: dict[str, Any]) -> None:
+    text(request_id, "from now on I do not read")
+    while True:
+        signal.pause()
+
+
+@play(output={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
+def outside_schema(request_id: Any, _: dict[str, Any]) -> None:
+    text(request_id, "x", structuredContent={"n": "five"})
+
+
+@play(output={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
+def schema_without_structure(request_id: Any, _: dict[str, Any]) -> None:
+    text(request_id, "five")
+
+
+@play(output={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
+def schema_with_error_inside(request_id: Any, _: dict[str, Any]) -> None:
+    text(request_id, "x", structuredContent={"error": "not_found", "message": "no such row"})
+
+
+@play(
+    READ_ONLY,
+    input={"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}},
+    output={"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}},
+)
+def slow_pattern(request_id: Any, _: dict[str, Any]) -> None:
+    text(request_id, "x", structuredContent={"a": "a" * 60 + "b"})
+
+
+@play(READ_ONLY, input={"$ref": "http://127.0.0.1:9/never.json"})
+def broken_schema(request_id: Any, _: dict[str, Any]) -> None:
+    text(request_id, "unchecked")
+
+
+@play(READ_ONLY)
+def drift(request_id: Any, _: dict[str, Any]) -> None:
+    STATE["drifted"] = True
+    send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+    text(request_id, "the schema of `drifting` is another one now")
+
+
+@play(READ_ONLY, input={"type": "object", "properties": {"old": {"type": "string"}}})
+def drifting(request_id: Any, arguments: dict[str, Any]) -> None:
+    text(request_id, f"called with {sorted(arguments)}")
+
+
+@play(READ_ONLY, input={"type": "object", "properties": {"old": {"type": "string"}}})
+def drifts_unannounced(request_id: Any, arguments: dict[str, Any]) -> None:
+    if "old" in arguments:
+        STATE["drifted"] = True
+        error(request_id, -32602, "Invalid params: unknown parameter old")
+    else:
+        text(request_id, "fine")
+
+
+@play(READ_ONLY)
+def health_check(request_id: Any, _: dict[str, Any]) -> None:
+    text(request_id, '{"status": "ok"}')
+
+
+@play(READ_ONLY)
+def fails_thrice(request_id: Any, arguments: dict[str, Any]) -> None:
+    """Two refusals to be repeated, then an answer; counts in a file, because it may be restarted."""
+    count = _count(arguments["path"])
+    if count < 3:
+        payload(request_id, rate_limited=True, retry_after=0.05, message=f"slow down {count}")
+    else:
+        text(request_id, f"attempt {count}")
+
+
+@play()
+def marks(request_id: Any, arguments: dict[str, Any]) -> None:
+    """Has an effect, then dies before it answers."""
+    _count(arguments["path"])
+    os._exit(1)
+
+
+def _count(path: str) -> int:
+    with open(path, "a+", encoding="ascii") as file:  # noqa: PTH123 - pathlib costs as much as the whole start
+        file.write("x")
+        file.seek(0)
+        return len(file.read())
+
+
+alias("write_killed", "killed", {})
+alias("write_silent", "silent", {})
+alias("idempotent_killed", "killed", IDEMPOTENT)
+alias("read_marks", "marks", READ_ONLY)

@@ -1,0 +1,58 @@
+"""What a hostile server says with: frames, answers, and the list of its plays."""
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+READ_ONLY = {"readOnlyHint": True}
+IDEMPOTENT = {"idempotentHint": True}
+
+Play = Callable[[Any, dict[str, Any]], None]
+PLAYS: dict[str, Play] = {}
+ANNOTATIONS: dict[str, dict[str, bool]] = {}
+SCHEMAS: dict[str, dict[str, Any]] = {}
+OUTPUTS: dict[str, dict[str, Any]] = {}
+STATE: dict[str, Any] = {"drifted": False}
+
+
+def raw(data: bytes) -> None:
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def send(message: object) -> None:
+    raw(json.dumps(message).encode() + b"\n")
+
+
+def result(request_id: Any, **fields: Any) -> None:
+    send({"jsonrpc": "2.0", "id": request_id, "result": {"resultType": "complete", **fields}})
+
+
+def text(request_id: Any, said: str, **fields: Any) -> None:
+    result(request_id, content=[{"type": "text", "text": said}], **fields)
+
+
+def payload(request_id: Any, **fields: Any) -> None:
+    text(request_id, json.dumps(fields))
+
+
+def error(request_id: Any, code: Any, message: str, **more: Any) -> None:
+    send({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message, **more}})
+
+
+def play(annotations: dict[str, bool] | None = None, **schemas: Any) -> Callable[[Play], Play]:
+    def add(function: Play) -> Play:
+        name = function.__name__
+        PLAYS[name] = function
+        ANNOTATIONS[name] = annotations or {}
+        SCHEMAS[name] = schemas.get("input", {"type": "object"})
+        if "output" in schemas:
+            OUTPUTS[name] = schemas["output"]
+        return function
+
+    return add
+
+
+def alias(name: str, of: str, annotations: dict[str, bool]) -> None:
+    PLAYS[name], ANNOTATIONS[name], SCHEMAS[name] = PLAYS[of], annotations, SCHEMAS[of]
