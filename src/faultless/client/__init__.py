@@ -12,7 +12,8 @@ from faultless.client.retrying import RetryPolicy
 from faultless.client.sync import SyncClient
 
 # The SDK logs every odd frame with a traceback; it stays silent unless the program sets up logging.
-logging.getLogger("mcp").addHandler(logging.NullHandler())
+for _name in ("mcp", "client"):  # its session calls itself "client"
+    logging.getLogger(_name).addHandler(logging.NullHandler())
 
 __all__ = [
     "Breaker",
