@@ -76,9 +76,11 @@ class ToolCall:
         self.arguments = make_plain(self.name, self.arguments)
         with anyio.move_on_after(self.seconds):
             return await self.desk.retry.run(self._attempt, self._find_tool)
+        silence = self._describe_silence()
+        self.desk.supervisor.breaker.note(silence)
         if self._connection is not None:
             self.desk.supervisor.doubt(self._connection)
-        raise self._conclude(self._describe_silence())
+        raise self._settle(silence)
 
     def _find_tool(self) -> ListedTool:
         return self._tool or ListedTool(self.name)
@@ -92,7 +94,7 @@ class ToolCall:
             self._tool.check_arguments(self.arguments)
             return await self._send(connection)
         except Fault as fault:
-            raise self._conclude(fault) from fault.__cause__
+            raise self._settle(fault) from fault.__cause__
 
     async def _send(self, connection: Connection) -> Reply:
         self._record("attempt", attempt=self.attempts, arguments=self._describe_arguments())
@@ -118,7 +120,10 @@ class ToolCall:
             self.desk.supervisor.note(connection, None)
             return exchange.fault
         fault = fold_local(raised or anyio.EndOfStream())
-        return await connection.explain_end() if fault.kind is FaultKind.UNAVAILABLE else fault
+        if fault.kind is FaultKind.UNAVAILABLE:
+            fault = await connection.explain_end()
+        self.desk.supervisor.note(connection, fault)
+        return fault
 
     async def _blame_drift(self, connection: Connection, fault: Fault) -> None:
         """Arguments that passed the listed schema and were refused: the schema may have changed meanwhile."""
@@ -130,12 +135,9 @@ class ToolCall:
             self.desk.supervisor.acknowledge(connection)
             raise drift from fault
 
-    def _conclude(self, fault: Fault) -> Fault:
-        """Say of a fault what only the client can: how far the call got, and what is known of its effect."""
-        fault.layer = fault.layer or "transport"
+    def _settle(self, fault: Fault) -> Fault:
+        """Say of a fault what only the client can: what is known of the call's effect."""
         issued = self._exchange is not None and self._exchange.issued
-        if fault.layer == "transport" and fault.outcome is None and fault.origin == "local":
-            self.desk.supervisor.breaker.note(fault)
         return settle(fault, self._find_tool(), issued=issued)
 
     def _describe_silence(self) -> Fault:

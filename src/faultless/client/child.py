@@ -34,6 +34,7 @@ SETTLE_SECONDS = 0.1
 """What a process that has closed its output may take to exit before it counts as still running."""
 KILL_SECONDS = 2.0
 SWEEPS = 5
+CLOSED = -1
 PROC = Path("/proc")
 
 
@@ -86,6 +87,8 @@ class Child:
 
     def describe(self) -> dict[str, Json]:
         """What a fault should say about the process."""
+        with suppress(OSError):  # nothing more there
+            self._tail.append(os.read(self._stderr, CHUNK_BYTES))
         status = None if self.was_ended else self._status()
         return {
             "exit_code": status if status is not None and status >= 0 else None,
@@ -153,6 +156,7 @@ class Child:
         for stream in (self._process.stdout, self._process.stderr):
             if stream is not None:
                 stream.close()
+        self._stderr = CLOSED
 
 
 async def read_some(descriptor: int) -> bytes:

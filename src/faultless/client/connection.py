@@ -45,7 +45,7 @@ class Connection:
         self.closed = anyio.Event()
         self._ending = anyio.Event()
         self._scope = anyio.CancelScope()
-        transport = TappedTransport(line.open(), self.end, self._hear)
+        transport = TappedTransport(line.open(), self._ending.set, self._hear)
         given = {"client_info": INFO, "cache": None, **options}
         self.mcp = mcp.Client(transport, **given)
 
@@ -110,6 +110,8 @@ class Connection:
     def end(self) -> None:
         """Let the connection go; a server in good health gets time to leave."""
         self._ending.set()
+        if not self.settled.is_set():
+            self._scope.cancel()
 
     def abort(self, reason: Fault) -> None:
         """End a server that no longer answers."""

@@ -85,17 +85,18 @@ _NOT_BEGUN = _REFUSALS | {
 
 def find_row(raised: BaseException) -> type[Exception]:
     """The row for an exception: the nearest of its classes that the table names."""
-    leaf = raised
-    while isinstance(leaf, BaseExceptionGroup):
-        leaf = leaf.exceptions[0]
-    return next((row for row in type(leaf).__mro__ if row in TABLE), Exception)
+    return next((row for row in type(find_leaf(raised)).__mro__ if row in TABLE), Exception)
+
+
+def find_leaf(raised: BaseException) -> BaseException:
+    while isinstance(raised, BaseExceptionGroup):
+        raised = raised.exceptions[0]
+    return raised
 
 
 def fold_local(raised: BaseException) -> Fault:
     """What went wrong on our side of the wire."""
-    leaf = raised
-    while isinstance(leaf, BaseExceptionGroup):
-        leaf = leaf.exceptions[0]
+    leaf = find_leaf(raised)
     if isinstance(leaf, Fault):
         return leaf
     row = find_row(leaf)
@@ -156,7 +157,7 @@ def _fold_refused(exchange: Exchange, raised: BaseException) -> Fault:
         )
     return Fault(
         FaultKind.UPSTREAM_ERROR,
-        clean(f"the answer breaks the protocol: {_say_why(result, raised)}", 500),
+        clean(f"the answer breaks the protocol: {_say_why(result, find_leaf(raised))}", 500),
         hint="report it to the server's maintainers",
         details={"answer": make_portable(result)},
         origin="peer",

@@ -31,6 +31,25 @@ class RetryPolicy:
     longest_wait_seconds: float = 5.0
 
     async def run(self, attempt: Callable[[], Awaitable[T]], find_tool: Callable[[], ListedTool]) -> T:
+        try:
+            return await attempt()
+        except Fault as fault:
+            if not may_repeat(fault, find_tool()):
+                raise
+            first = fault
+        return await self._repeat(first, attempt, find_tool)
+
+    async def _repeat(
+        self, first: Fault, attempt: Callable[[], Awaitable[T]], find_tool: Callable[[], ListedTool]
+    ) -> T:
+        """Go on after a first attempt; the loop costs more than a call, so only failures enter it."""
+        failed = [first]
+
+        async def attempt_again() -> T:
+            if failed:
+                raise failed.pop()
+            return await attempt()
+
         retrying = AsyncRetrying(
             retry=retry_if_exception(lambda raised: may_repeat(raised, find_tool())),
             stop=self._is_over,
@@ -38,7 +57,7 @@ class RetryPolicy:
             sleep=anyio.sleep,
             reraise=True,
         )
-        return await retrying(attempt)
+        return await retrying(attempt_again)
 
     def _is_over(self, state: RetryCallState) -> bool:
         too_late = anyio.current_time() + state.upcoming_sleep > anyio.current_effective_deadline()

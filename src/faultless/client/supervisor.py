@@ -69,9 +69,16 @@ class Supervisor:
             elif connection is not None and not connection.settled.is_set():
                 await connection.settled.wait()
                 if connection.failure is not None:
-                    raise restate(connection.failure)
+                    raise self._refuse(connection.failure)
             else:
                 await self._start_again(connection)
+
+    def _refuse(self, failure: Fault) -> Fault:
+        """No call was made on a connection that never came about."""
+        fault = restate(failure)
+        fault.layer, fault.outcome = fault.layer or "transport", "not_done"
+        self.breaker.note(fault)
+        return fault
 
     async def _start_again(self, former: Connection | None) -> None:
         if former is not None:
@@ -149,9 +156,7 @@ class Supervisor:
         """Close the breaker if the server answers; count another failure if not."""
         try:
             connection = await self._connect()
-        except Fault as fault:
-            fault.layer = fault.layer or "transport"
-            self.breaker.note(fault)
+        except Fault:  # counted already
             return
         with anyio.move_on_after(self.probe_seconds):
             if await self._is_healthy(connection):

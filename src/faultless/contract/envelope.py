@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # What a result may hold beside its content; not part of any answer.
 _FRAME = frozenset({"_meta", "resultType", "isError", "jsonrpc", "id"})
+_DECODER = json.JSONDecoder(parse_constant=lambda _: None)
 _RESULT_MARKS = frozenset({"content", "structuredContent", "isError"})
 
 
@@ -51,7 +52,8 @@ def open_result(result: dict[str, Json]) -> Envelope:
     blocks = _list_blocks(result.get("content"))
     texts = [text for block in blocks if isinstance(text := block.get("text"), str)]
     structured = result.get("structuredContent")
-    values = [structured, *(_parse(text) for text in texts)]
+    parsed = [value for text in texts if (value := _parse(text)) != structured]  # both halves often say the same
+    values = [structured, *parsed]
     if not texts and is_object(structured) and isinstance(inner := structured.get("result"), str):
         texts = [inner]
     bare: dict[str, Json] = {name: value for name, value in result.items() if name not in _FRAME}
@@ -94,7 +96,7 @@ def _parse(text: str) -> Json:
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
-        value: Json = json.loads(text, parse_constant=lambda _: None)
+        value: Json = _DECODER.decode(text)
     except (ValueError, RecursionError):
         return None
     return value

@@ -21,14 +21,14 @@ from tests.client.hostile.wire import (
 
 
 @play()
-def flood_stderr(request_id: Any, _: dict[str, Any]) -> None:
-    for _ in range(100):
+def flood_stderr(request_id: int, _: dict[str, Any]) -> None:
+    for _chunk in range(100):
         os.write(2, b"E" * 65536)
     text(request_id, "after 6 MB of log")
 
 
 @play()
-def flood_notifications(request_id: Any, _: dict[str, Any]) -> None:
+def flood_notifications(request_id: int, _: dict[str, Any]) -> None:
     for number in range(500):
         send(
             {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": number}}
@@ -38,7 +38,7 @@ def flood_notifications(request_id: Any, _: dict[str, Any]) -> None:
 
 
 @play()
-def ask_back(request_id: Any, _: dict[str, Any]) -> None:
+def ask_back(request_id: int, _: dict[str, Any]) -> None:
     send({"jsonrpc": "2.0", "id": "q1", "method": "sampling/createMessage", "params": {}})
     send({"jsonrpc": "2.0", "id": "q2", "method": "roots/list"})
     send({"jsonrpc": "2.0", "id": "q3", "method": "no/such"})
@@ -46,44 +46,44 @@ def ask_back(request_id: Any, _: dict[str, Any]) -> None:
 
 
 @play()
-def odd_progress(request_id: Any, _: dict[str, Any]) -> None:
+def odd_progress(request_id: int, _: dict[str, Any]) -> None:
     for params in ({"progressToken": [1], "progress": "half"}, {}, None, {"progressToken": request_id}):
         send({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
     text(request_id, "after odd progress")
 
 
 @play(READ_ONLY)
-def killed(_: Any, __: dict[str, Any]) -> None:
+def killed(_: int, __: dict[str, Any]) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 @play(READ_ONLY)
-def exits(_: Any, __: dict[str, Any]) -> None:
+def exits(_: int, __: dict[str, Any]) -> None:
     os.write(2, b"fatal: the licence has expired\n")
     os._exit(3)
 
 
 @play(READ_ONLY)
-def half_a_frame(request_id: Any, _: dict[str, Any]) -> None:
+def half_a_frame(request_id: int, _: dict[str, Any]) -> None:
     raw(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[' % request_id)
     os._exit(0)
 
 
 @play()
-def answers_then_exits(request_id: Any, _: dict[str, Any]) -> None:
+def answers_then_exits(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "goodbye")
     os._exit(0)
 
 
 @play(READ_ONLY)
-def closes_output(_: Any, __: dict[str, Any]) -> None:
+def closes_output(_: int, __: dict[str, Any]) -> None:
     os.close(1)
     while True:
         signal.pause()
 
 
 @play(READ_ONLY)
-def dies_but_leaves_a_child(_: Any, __: dict[str, Any]) -> None:
+def dies_but_leaves_a_child(_: int, __: dict[str, Any]) -> None:
     subprocess.Popen(
         [sys.executable, "-S", "-E", "-c", "import signal; signal.pause()"], start_new_session=True
     )
@@ -91,12 +91,12 @@ def dies_but_leaves_a_child(_: Any, __: dict[str, Any]) -> None:
 
 
 @play(READ_ONLY)
-def silent(_: Any, __: dict[str, Any]) -> None:
+def silent(_: int, __: dict[str, Any]) -> None:
     """Answers everything else."""
 
 
 @play(READ_ONLY)
-def stuck(_: Any, __: dict[str, Any]) -> None:
+def stuck(_: int, __: dict[str, Any]) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     subprocess.Popen([sys.executable, "-S", "-E", "-c", "import signal; signal.pause()"])
     while True:
@@ -104,24 +104,24 @@ def stuck(_: Any, __: dict[str, Any]) -> None:
 
 
 @play(READ_ONLY)
-def stops_reading(request_id: Any, _: dict[str, Any]) -> None:
+def stops_reading(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "from now on I do not read")
     while True:
         signal.pause()
 
 
 @play(output={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
-def outside_schema(request_id: Any, _: dict[str, Any]) -> None:
+def outside_schema(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "x", structuredContent={"n": "five"})
 
 
 @play(output={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
-def schema_without_structure(request_id: Any, _: dict[str, Any]) -> None:
+def schema_without_structure(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "five")
 
 
 @play(output={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
-def schema_with_error_inside(request_id: Any, _: dict[str, Any]) -> None:
+def schema_with_error_inside(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "x", structuredContent={"error": "not_found", "message": "no such row"})
 
 
@@ -130,29 +130,29 @@ def schema_with_error_inside(request_id: Any, _: dict[str, Any]) -> None:
     input={"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}},
     output={"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}},
 )
-def slow_pattern(request_id: Any, _: dict[str, Any]) -> None:
+def slow_pattern(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "x", structuredContent={"a": "a" * 60 + "b"})
 
 
 @play(READ_ONLY, input={"$ref": "http://127.0.0.1:9/never.json"})
-def broken_schema(request_id: Any, _: dict[str, Any]) -> None:
+def broken_schema(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "unchecked")
 
 
 @play(READ_ONLY)
-def drift(request_id: Any, _: dict[str, Any]) -> None:
+def drift(request_id: int, _: dict[str, Any]) -> None:
     STATE["drifted"] = True
     send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
     text(request_id, "the schema of `drifting` is another one now")
 
 
 @play(READ_ONLY, input={"type": "object", "properties": {"old": {"type": "string"}}})
-def drifting(request_id: Any, arguments: dict[str, Any]) -> None:
+def drifting(request_id: int, arguments: dict[str, Any]) -> None:
     text(request_id, f"called with {sorted(arguments)}")
 
 
 @play(READ_ONLY, input={"type": "object", "properties": {"old": {"type": "string"}}})
-def drifts_unannounced(request_id: Any, arguments: dict[str, Any]) -> None:
+def drifts_unannounced(request_id: int, arguments: dict[str, Any]) -> None:
     if "old" in arguments:
         STATE["drifted"] = True
         error(request_id, -32602, "Invalid params: unknown parameter old")
@@ -161,12 +161,12 @@ def drifts_unannounced(request_id: Any, arguments: dict[str, Any]) -> None:
 
 
 @play(READ_ONLY)
-def health_check(request_id: Any, _: dict[str, Any]) -> None:
+def health_check(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, '{"status": "ok"}')
 
 
 @play(READ_ONLY)
-def fails_thrice(request_id: Any, arguments: dict[str, Any]) -> None:
+def fails_thrice(request_id: int, arguments: dict[str, Any]) -> None:
     """Two refusals to be repeated, then an answer; counts in a file, because it may be restarted."""
     count = _count(arguments["path"])
     if count < 3:
@@ -176,7 +176,7 @@ def fails_thrice(request_id: Any, arguments: dict[str, Any]) -> None:
 
 
 @play()
-def marks(request_id: Any, arguments: dict[str, Any]) -> None:
+def marks(request_id: int, arguments: dict[str, Any]) -> None:
     """Has an effect, then dies before it answers."""
     _count(arguments["path"])
     os._exit(1)

@@ -9,96 +9,105 @@ LARGE = 3_000_000
 
 
 @play()
-def error_as_text(request_id: Any, _: dict[str, Any]) -> None:
+def error_as_text(request_id: int, _: dict[str, Any]) -> None:
     send({"jsonrpc": "2.0", "id": request_id, "error": "permission denied"})
 
 
 @play()
-def error_with_text_code(request_id: Any, _: dict[str, Any]) -> None:
+def error_with_text_code(request_id: int, _: dict[str, Any]) -> None:
     error(request_id, "ENOENT", "open failed")
 
 
 @play()
-def result_as_text(request_id: Any, _: dict[str, Any]) -> None:
+def result_as_text(request_id: int, _: dict[str, Any]) -> None:
     send({"jsonrpc": "2.0", "id": request_id, "result": "done"})
 
 
 @play()
-def result_as_list(request_id: Any, _: dict[str, Any]) -> None:
+def result_as_list(request_id: int, _: dict[str, Any]) -> None:
     send({"jsonrpc": "2.0", "id": request_id, "result": [1, 2]})
 
 
 @play()
-def result_null(request_id: Any, _: dict[str, Any]) -> None:
+def result_null(request_id: int, _: dict[str, Any]) -> None:
     send({"jsonrpc": "2.0", "id": request_id, "result": None})
 
 
 @play()
-def content_of_wrong_type(request_id: Any, _: dict[str, Any]) -> None:
+def content_of_wrong_type(request_id: int, _: dict[str, Any]) -> None:
     result(request_id, content=[{"type": "text", "text": 5}])
 
 
 @play(READ_ONLY)
-def wrong_id(request_id: Any, _: dict[str, Any]) -> None:
+def wrong_id(request_id: int, _: dict[str, Any]) -> None:
     text(987654, "not yours")
 
 
 @play(READ_ONLY)
-def null_id(request_id: Any, _: dict[str, Any]) -> None:
+def null_id(request_id: int, _: dict[str, Any]) -> None:
     error(None, -32700, "Parse error")
 
 
 @play()
-def text_id(request_id: Any, _: dict[str, Any]) -> None:
-    text(str(request_id), "fine")
+def text_id(request_id: int, _: dict[str, Any]) -> None:
+    send(
+        {
+            "jsonrpc": "2.0",
+            "id": str(request_id),
+            "result": {"resultType": "complete", "content": [{"type": "text", "text": "fine"}]},
+        }
+    )
 
 
 @play()
-def twice(request_id: Any, _: dict[str, Any]) -> None:
+def twice(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "first")
     text(request_id, "second")
 
 
 @play()
-def batch(request_id: Any, _: dict[str, Any]) -> None:
+def batch(request_id: int, _: dict[str, Any]) -> None:
     answer = {
         "jsonrpc": "2.0",
         "id": request_id,
-        "result": {"content": [{"type": "text", "text": "one of two"}]},
+        "result": {"resultType": "complete", "content": [{"type": "text", "text": "one of two"}]},
     }
     send([{"jsonrpc": "2.0", "method": "notifications/message", "params": {}}, answer])
 
 
 @play()
-def noise(request_id: Any, _: dict[str, Any]) -> None:
+def noise(request_id: int, _: dict[str, Any]) -> None:
     raw(b'Server listening on port 8080...\n\n   \n{broken\n[1,\n\x00\xff\xfe\n42\nnull\n"text"\n{}\n')
     text(request_id, "after the noise")
 
 
 @play()
-def long_noise(request_id: Any, _: dict[str, Any]) -> None:
-    for _ in range(40):
+def long_noise(request_id: int, _: dict[str, Any]) -> None:
+    for _line in range(40):
         raw(b"x" * 50_000 + b"\n")
     text(request_id, "after a lot of noise")
 
 
 @play()
-def broken_utf8(request_id: Any, _: dict[str, Any]) -> None:
-    raw(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"caf\xe9"}]}}\n' % request_id)
+def broken_utf8(request_id: int, _: dict[str, Any]) -> None:
+    raw(
+        b'{"jsonrpc":"2.0","id":%d,"result":{"resultType":"complete","content":[{"type":"text","text":"caf\xe9"}]}}\n'
+        % request_id
+    )
 
 
 @play()
-def lone_surrogate(request_id: Any, _: dict[str, Any]) -> None:
+def lone_surrogate(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "caf\udce9", structuredContent={"word": "caf\udce9"})
 
 
 @play()
-def not_a_number(request_id: Any, _: dict[str, Any]) -> None:
+def not_a_number(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "see there", structuredContent={"ratio": float("nan")})
 
 
 @play()
-def deep(request_id: Any, _: dict[str, Any]) -> None:
+def deep(request_id: int, _: dict[str, Any]) -> None:
     nest = '{"a":' * 5000 + "1" + "}" * 5000
     raw(
         b'{"jsonrpc":"2.0","id":%d,"result":{"content":[],"structuredContent":%s}}\n'
@@ -107,16 +116,16 @@ def deep(request_id: Any, _: dict[str, Any]) -> None:
 
 
 @play()
-def too_large(request_id: Any, _: dict[str, Any]) -> None:
+def too_large(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "x" * LARGE)
 
 
 @play()
-def too_large_id_last(request_id: Any, _: dict[str, Any]) -> None:
+def too_large_id_last(request_id: int, _: dict[str, Any]) -> None:
     body = b'{"result":{"content":[{"type":"text","text":"%s"}]},"jsonrpc":"2.0","id":%d}\n'
     raw(body % (b"x" * LARGE, request_id))
 
 
 @play()
-def too_large_no_id(request_id: Any, _: dict[str, Any]) -> None:
+def too_large_no_id(request_id: int, _: dict[str, Any]) -> None:
     raw(b"x" * LARGE + b"\n")

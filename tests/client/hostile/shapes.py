@@ -7,82 +7,82 @@ from tests.client.hostile.wire import READ_ONLY, error, payload, play, result, t
 
 
 @play(READ_ONLY, input={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]})
-def echo(request_id: Any, arguments: dict[str, Any]) -> None:
+def echo(request_id: int, arguments: dict[str, Any]) -> None:
     text(request_id, arguments["text"], structuredContent={"text": arguments["text"]})
 
 
 @play()
-def rpc_error(request_id: Any, _: dict[str, Any]) -> None:
+def rpc_error(request_id: int, _: dict[str, Any]) -> None:
     error(request_id, -32000, "disk quota of 5 GB used up")
 
 
 @play()
-def flagged_prose(request_id: Any, _: dict[str, Any]) -> None:
+def flagged_prose(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "Error: no such file: a.txt", isError=True)
 
 
 @play()
-def flagged_success_false(request_id: Any, _: dict[str, Any]) -> None:
+def flagged_success_false(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, '{"success": false, "message": "access denied for bob"}', isError=True)
 
 
 @play()
-def prose(request_id: Any, _: dict[str, Any]) -> None:
+def prose(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "Error: could not connect to the database")
 
 
 @play()
-def error_with_code(request_id: Any, _: dict[str, Any]) -> None:
+def error_with_code(request_id: int, _: dict[str, Any]) -> None:
     payload(request_id, error="not_found", message="there is no note a.md", details={"path": "a.md"})
 
 
 @play()
-def error_with_status(request_id: Any, _: dict[str, Any]) -> None:
+def error_with_status(request_id: int, _: dict[str, Any]) -> None:
     payload(request_id, error="slow down please", status_code=429)
 
 
 @play()
-def status_error(request_id: Any, _: dict[str, Any]) -> None:
+def status_error(request_id: int, _: dict[str, Any]) -> None:
     payload(request_id, status="error", message="unsupported operand")
 
 
 @play()
-def error_alone(request_id: Any, _: dict[str, Any]) -> None:
+def error_alone(request_id: int, _: dict[str, Any]) -> None:
     payload(request_id, error="the label already exists")
 
 
 @play()
-def error_block(request_id: Any, _: dict[str, Any]) -> None:
+def error_block(request_id: int, _: dict[str, Any]) -> None:
     result(request_id, content=[{"type": "error", "text": "login required"}])
 
 
 @play()
-def no_content(request_id: Any, _: dict[str, Any]) -> None:
+def no_content(request_id: int, _: dict[str, Any]) -> None:
     result(request_id)
 
 
 @play()
-def imitated_result(request_id: Any, _: dict[str, Any]) -> None:
+def imitated_result(request_id: int, _: dict[str, Any]) -> None:
     payload(request_id, isError=True, content='{"error": "timeout", "message": "took too long"}')
 
 
 @play()
-def emoji(request_id: Any, _: dict[str, Any]) -> None:
+def emoji(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "❌ edit failed")
 
 
 @play()
-def markdown(request_id: Any, _: dict[str, Any]) -> None:
+def markdown(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "# Edit Failed\n\nno match in the file")
 
 
 @play()
-def partial_failure(request_id: Any, _: dict[str, Any]) -> None:
+def partial_failure(request_id: int, _: dict[str, Any]) -> None:
     payload(request_id, sent=3, failed=[{"to": "bob", "error": "mailbox full"}])
 
 
 @play()
-def coded(request_id: Any, _: dict[str, Any]) -> None:
+def coded(request_id: int, _: dict[str, Any]) -> None:
     fields = {
         "code": "rate_limit_exceeded",
         "retryable": True,
@@ -94,22 +94,22 @@ def coded(request_id: Any, _: dict[str, Any]) -> None:
 
 
 @play()
-def sdk_prose(request_id: Any, _: dict[str, Any]) -> None:
+def sdk_prose(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "Error executing tool move: destination already exists", isError=True)
 
 
 @play()
-def sdk_prose_unflagged(request_id: Any, _: dict[str, Any]) -> None:
+def sdk_prose_unflagged(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "Caught Exception. Error: Error 40080: heading not found")
 
 
 @play()
-def rate_limited(request_id: Any, _: dict[str, Any]) -> None:
+def rate_limited(request_id: int, _: dict[str, Any]) -> None:
     payload(request_id, rate_limited=True, retry_after=12)
 
 
 @play()
-def false_success(request_id: Any, _: dict[str, Any]) -> None:
+def false_success(request_id: int, _: dict[str, Any]) -> None:
     payload(request_id, sent=True)
 
 
@@ -117,10 +117,10 @@ def false_success(request_id: Any, _: dict[str, Any]) -> None:
 
 
 @play(READ_ONLY)
-def peer_says_closed(request_id: Any, _: dict[str, Any]) -> None:
+def peer_says_closed(request_id: int, _: dict[str, Any]) -> None:
     error(request_id, -32000, "Connection closed")
 
 
 @play(READ_ONLY)
-def peer_says_timeout(request_id: Any, _: dict[str, Any]) -> None:
+def peer_says_timeout(request_id: int, _: dict[str, Any]) -> None:
     error(request_id, -32001, "Request 'tools/call' timed out")

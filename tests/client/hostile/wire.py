@@ -8,7 +8,7 @@ from typing import Any
 READ_ONLY = {"readOnlyHint": True}
 IDEMPOTENT = {"idempotentHint": True}
 
-Play = Callable[[Any, dict[str, Any]], None]
+Play = Callable[[int, dict[str, Any]], None]
 PLAYS: dict[str, Play] = {}
 ANNOTATIONS: dict[str, dict[str, bool]] = {}
 SCHEMAS: dict[str, dict[str, Any]] = {}
@@ -25,23 +25,23 @@ def send(message: object) -> None:
     raw(json.dumps(message).encode() + b"\n")
 
 
-def result(request_id: Any, **fields: Any) -> None:
+def result(request_id: int | None, **fields: object) -> None:
     send({"jsonrpc": "2.0", "id": request_id, "result": {"resultType": "complete", **fields}})
 
 
-def text(request_id: Any, said: str, **fields: Any) -> None:
+def text(request_id: int | None, said: str, **fields: object) -> None:
     result(request_id, content=[{"type": "text", "text": said}], **fields)
 
 
-def payload(request_id: Any, **fields: Any) -> None:
+def payload(request_id: int | None, **fields: object) -> None:
     text(request_id, json.dumps(fields))
 
 
-def error(request_id: Any, code: Any, message: str, **more: Any) -> None:
+def error(request_id: int | None, code: object, message: str, **more: object) -> None:
     send({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message, **more}})
 
 
-def play(annotations: dict[str, bool] | None = None, **schemas: Any) -> Callable[[Play], Play]:
+def play(annotations: dict[str, bool] | None = None, **schemas: dict[str, Any]) -> Callable[[Play], Play]:
     def add(function: Play) -> Play:
         name = function.__name__
         PLAYS[name] = function

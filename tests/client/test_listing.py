@@ -1,0 +1,87 @@
+"""What a server says about its tools, and what happens when it says something else later."""
+
+import pytest
+
+from faultless.client import Client
+from faultless.client.exchange import digest_listing
+from faultless.client.listing import ListedTool, find_drift, read_listing
+from faultless.contract import Fault
+from tests.client.hostile import command
+
+ERAS = ["handshake", "modern"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_schema_that_changed_since_it_was_listed_is_a_conflict_told_once(era: str) -> None:
+    async with Client(command(era)) as client:
+        await client.call("drift")
+        with pytest.raises(Fault) as caught:
+            await client.call("drifting", {"old": "x"})
+        fault = caught.value
+        assert (fault.kind, fault.origin, fault.layer, fault.outcome) == (
+            "conflict",
+            "local",
+            "protocol",
+            "not_done",
+        )
+        assert fault.details["changed"] == ["input_schema"]
+        assert fault.details["input_schema"] == {
+            "type": "object",
+            "properties": {"new": {"type": "string"}},
+        }
+        assert (await client.call("drifting", {"new": "x"})).value == "called with ['new']"
+
+
+@pytest.mark.anyio
+async def test_a_caller_who_listed_again_is_told_nothing() -> None:
+    async with Client(command()) as client:
+        await client.call("drift")
+        assert "drifting" in [tool.name for tool in await client.tools()]
+        await client.call("drifting", {"new": "x"})
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_drift_nobody_announced_is_found_when_good_arguments_are_refused(era: str) -> None:
+    async with Client(command(era)) as client:
+        with pytest.raises(Fault) as caught:
+            await client.call("drifts_unannounced", {"old": "x"})
+        assert caught.value.kind == "conflict"
+        assert isinstance(caught.value.__cause__, Fault)
+        assert caught.value.__cause__.kind == "invalid_params"
+
+
+def test_only_what_binds_the_caller_counts_as_drift() -> None:
+    known = ListedTool("t", "old words", {"type": "object"})
+    assert find_drift(known, ListedTool("t", "new words", {"type": "object"})) is None
+    flipped = find_drift(known, ListedTool("t", "", {"type": "object"}, None, {"readOnlyHint": True}))
+    assert flipped is not None
+    assert flipped.details["changed"] == ["annotations"]
+
+
+def test_a_listing_is_read_as_far_as_it_makes_sense() -> None:
+    listing = read_listing(
+        [
+            None,
+            {"name": 5},
+            {"name": "a", "inputSchema": "no", "annotations": []},
+            {"name": "a", "description": "second"},
+        ]
+    )
+    assert listing == {"a": ListedTool("a")}
+
+
+def test_the_sdk_gets_a_listing_it_can_read() -> None:
+    digested = digest_listing(
+        {"tools": [None, {"name": "a", "inputSchema": 5, "outputSchema": {}}], "nextCursor": "x"}
+    )
+    assert digested == {"tools": [{"name": "a", "inputSchema": {"type": "object"}}], "nextCursor": "x"}
+    assert digest_listing({"tools": "none"}) == {"tools": "none"}
+
+
+@pytest.mark.parametrize(
+    "schema", [{"type": "strin"}, {"$ref": "http://127.0.0.1:9/x"}, {"pattern": "["}, {"$ref": "#/nowhere"}]
+)
+def test_a_broken_schema_checks_nothing(schema: dict[str, object]) -> None:
+    ListedTool("t", input_schema=schema).check_arguments({"a": 1})
