@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from mcp.server.mcpserver import MCPServer
 
-from faultless.client import Client, SyncClient
+from faultless.client import Client, RetryPolicy, SyncClient
 from faultless.contract import Dialect, Fault, FaultKind
 from faultless.kit.server import Boundary
 from tests.client.hostile import command
@@ -19,7 +19,7 @@ MODES = ["legacy", "2026-07-28", "auto"]
 @pytest.mark.parametrize("dialect", Dialect)
 @pytest.mark.parametrize("kind", FaultKind)
 async def test_a_fault_of_ours_arrives_as_it_was_raised(dialect: Dialect, kind: FaultKind, mode: str) -> None:
-    async with Client(Boundary(specimen(dialect)).server, mode=mode) as client:
+    async with Client(Boundary(specimen(dialect)).server, mode=mode, retry=RetryPolicy(attempts=1)) as client:
         with pytest.raises(Fault) as caught:
             await client.call("fail", {"kind": kind.value, "message": "it broke"}, timeout=60)
     fault = caught.value

@@ -1,6 +1,5 @@
 """A dead server is not the end, and nothing of it stays behind."""
 
-import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -14,26 +13,12 @@ from faultless.client import Breaker, Client, RetryPolicy
 from faultless.client.child import MARK
 from faultless.contract import Fault
 from tests.client.hostile import command
+from tests.client.processes import children, owner
 
 pytestmark = pytest.mark.anyio
 ONCE = RetryPolicy(attempts=1)
 DEADLINE_SECONDS = 60.0
 ECHO = {"text": "hello"}
-
-
-def children() -> list[psutil.Process]:
-    """Processes that still carry a mark of this client, wherever they went."""
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if process.status() != psutil.STATUS_ZOMBIE and str(os.getpid()) in process.environ().get(
-                "HOSTILE_OWNER", ""
-            ):
-                found.append(process)
-    return found
-
-
-OWNER = {"HOSTILE_OWNER": str(os.getpid())}
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -86,7 +71,7 @@ async def test_a_server_that_answers_and_leaves_costs_nobody_a_call() -> None:
 
 
 async def test_a_stuck_server_is_reaped_with_its_children_after_the_time_out() -> None:
-    async with Client(command(), env=OWNER, probe_timeout=0.2, retry=ONCE) as client:
+    async with Client(command(), env=owner(), probe_timeout=0.2, retry=ONCE) as client:
         await client.call("echo", ECHO)
         stuck = client.process_id
         assert stuck is not None
@@ -107,7 +92,7 @@ async def test_a_slow_tool_does_not_cost_its_server_the_life() -> None:
 async def test_a_server_that_no_longer_reads_is_ended_too() -> None:
     big = {"text": "x" * 4_000_000}
     async with Client(
-        command(), env=OWNER, probe_timeout=0.2, retry=ONCE, timeout=DEADLINE_SECONDS
+        command(), env=owner(), probe_timeout=0.2, retry=ONCE, timeout=DEADLINE_SECONDS
     ) as client:
         await client.call("stops_reading")
         assert (await fault_of(client, "echo", arguments=big, timeout=0.5)).kind == "timeout"
@@ -118,7 +103,7 @@ async def test_a_server_that_no_longer_reads_is_ended_too() -> None:
 @pytest.mark.parametrize("tool", ["dies_but_leaves_a_child", "closes_output", "killed"])
 async def test_no_process_and_no_descriptor_is_left(tool: str) -> None:
     before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a count
-    async with Client(command(), env=OWNER, retry=ONCE, grace_seconds=0.2) as client:
+    async with Client(command(), env=owner(), retry=ONCE, grace_seconds=0.2) as client:
         for _ in range(3):
             await client.call("echo", ECHO)
             await fault_of(client, tool)
@@ -130,13 +115,13 @@ async def test_no_process_and_no_descriptor_is_left(tool: str) -> None:
 
 async def test_a_client_that_is_cancelled_leaves_nothing_behind() -> None:
     with anyio.move_on_after(1.5):
-        async with Client(command(), env=OWNER) as client:
+        async with Client(command(), env=owner()) as client:
             await client.call("stuck", timeout=DEADLINE_SECONDS)
     assert children() == []
 
 
 async def test_one_deadline_spans_start_and_retries() -> None:
-    async with Client(command(start="silence"), env=OWNER) as client:
+    async with Client(command(start="silence"), env=owner()) as client:
         with anyio.fail_after(DEADLINE_SECONDS):
             fault = await fault_of(client, "echo", arguments=ECHO, timeout=0.5)
     assert (fault.kind, fault.outcome, fault.layer) == ("timeout", "not_done", "transport")
@@ -167,7 +152,7 @@ async def test_a_server_that_cannot_be_started_is_a_fault_of_the_call(
 
 
 async def test_a_start_that_takes_too_long_is_given_up() -> None:
-    async with Client(command(start="silence"), env=OWNER, start_timeout=0.3) as client:
+    async with Client(command(start="silence"), env=owner(), start_timeout=0.3) as client:
         fault = await fault_of(client, "echo", arguments=ECHO)
         assert fault.kind == "unavailable"
         assert "within 0.3 s" in fault.message

@@ -64,7 +64,7 @@ class Connection:
                 raised = await _attempt(self._stay)
             if self._scope.cancelled_caught and not self.settled.is_set():
                 self._fail(self._describe_silence(start_seconds))
-            self._fail(await (self._explain_start(exchange, raised) if raised else self.line.explain_end()))
+            self._fail(await (self._explain(exchange, raised) if raised else self.line.explain_end()))
         finally:
             self.is_ready = False
             self.settled.set()
@@ -88,8 +88,8 @@ class Connection:
     def _fail(self, failure: Fault) -> None:
         self.failure = self.failure or failure
 
-    async def _explain_start(self, exchange: Exchange, raised: BaseException) -> Fault:
-        if exchange.raw is not None:
+    async def _explain(self, exchange: Exchange, raised: BaseException) -> Fault:
+        if exchange.raw is not None and not self.settled.is_set():  # the handshake's own answer is to blame
             fault, _ = fold_answer(exchange, raised)
             if fault is not None:
                 return fault

@@ -9,6 +9,7 @@ OSError              unavailable     the process will not start, the socket fail
 ValueError           usage_error     the command or address can never work
 HTTPError            unavailable     HTTP fails below the protocol
 InvalidURL           usage_error     the address is none
+UnsupportedProtocol  usage_error     the address is none for HTTP
 StreamError          unavailable     HTTP fails half-way
 CookieConflict       unavailable     HTTP fails below the protocol
 SSEError             unavailable     the event stream is none
@@ -52,6 +53,7 @@ _RAISED: dict[str, type[Exception]] = {
         ValueError,
         httpx2.HTTPError,
         httpx2.InvalidURL,
+        httpx2.UnsupportedProtocol,
         httpx2.StreamError,
         httpx2.CookieConflict,
         httpx2.SSEError,

@@ -26,6 +26,8 @@ PROBE_SECONDS = 3.0
 HEALTH_CHECK = "health_check"
 FIRST_DELAY_SECONDS = 0.1
 LONGEST_DELAY_SECONDS = 10.0
+NO_SUCH_SESSION = 404
+"""The server behind the URL was restarted; only a new session helps."""
 
 
 @dataclass
@@ -114,6 +116,8 @@ class Supervisor:
             self._strikes = 0
             if self._learned is None:
                 self._learned = connection.mode
+        elif fault.details.get("http_status") == NO_SUCH_SESSION:
+            connection.abort(fault)
 
     async def look_up(self, connection: Connection, name: str) -> ListedTool:
         """What is known of a tool; if that changed, the drift is raised, once."""

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tests.client.hostile.wire import READ_ONLY, error, payload, play, result, text
+from tests.client.hostile.wire import IDEMPOTENT, READ_ONLY, alias, error, payload, play, result, text
 
 
 @play(READ_ONLY, input={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]})
@@ -124,3 +124,6 @@ def peer_says_closed(request_id: int, _: dict[str, Any]) -> None:
 @play(READ_ONLY)
 def peer_says_timeout(request_id: int, _: dict[str, Any]) -> None:
     error(request_id, -32001, "Request 'tools/call' timed out")
+
+
+alias("idempotent_echo", "false_success", IDEMPOTENT)

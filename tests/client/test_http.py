@@ -1,0 +1,197 @@
+"""Servers behind a URL: what HTTP says below the protocol, and who said it."""
+
+import json
+import socket
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any, ClassVar
+
+import pytest
+
+from faultless.client import Client, RetryPolicy
+from faultless.contract import Fault
+
+pytestmark = pytest.mark.anyio
+DEADLINE_SECONDS = 60.0
+ONCE = RetryPolicy(attempts=1)
+STATUSES = {
+    "unauthorized": 401,
+    "forbidden": 403,
+    "too_fast": 429,
+    "broken": 500,
+    "away": 503,
+    "slow_gateway": 504,
+    "session_gone": 404,
+}
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Speaks the older era; each tool fails in its own way."""
+
+    protocol_version = "HTTP/1.1"
+    locked: ClassVar[bool] = False
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        method, request_id = body["method"], body.get("id")
+        if self.locked:
+            self._answer(401, b"", "text/plain")
+        elif request_id is None:
+            self._answer(202, b"", "text/plain")
+        elif method == "initialize":
+            info = {"name": "web", "version": "1"}
+            self._result(
+                request_id,
+                {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info},
+            )
+        elif method == "tools/list":
+            self._result(request_id, {"tools": []})
+        elif method == "tools/call":
+            self._call(body["params"]["name"], request_id)
+        else:
+            self._error(request_id, -32601, "Method not found")
+
+    def do_GET(self) -> None:
+        self._answer(405, b"", "text/plain")
+
+    do_DELETE = do_GET  # noqa: N815 - as above
+
+    def _call(self, tool: str, request_id: int) -> None:
+        if tool in STATUSES:
+            self._answer(STATUSES[tool], b"<html>no</html>", "text/html", ("retry-after", "9"))
+        elif tool == "refuses_in_body":
+            self._error(request_id, -32602, "Unknown tool: refuses_in_body", status=400)
+        elif tool == "says_closed":
+            self._error(request_id, -32000, "SSE stream ended without a response")
+        elif tool == "ends_stream":
+            self._answer(200, b": nothing\n\n", "text/event-stream")
+        elif tool == "wrong_type":
+            self._answer(200, b"hello", "text/plain")
+        elif tool == "not_json":
+            self._answer(200, b"{broken", "application/json")
+        elif tool == "drops":
+            self.connection.shutdown(socket.SHUT_RDWR)
+        else:
+            self._result(request_id, {"content": [{"type": "text", "text": "fine"}]})
+
+    def _result(self, request_id: int, result: dict[str, Any]) -> None:
+        self._json({"jsonrpc": "2.0", "id": request_id, "result": result})
+
+    def _error(self, request_id: int, code: int, message: str, status: int = 200) -> None:
+        self._json({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}}, status)
+
+    def _json(self, value: dict[str, Any], status: int = 200) -> None:
+        self._answer(status, json.dumps(value).encode(), "application/json", ("mcp-session-id", "s1"))
+
+    def _answer(self, status: int, body: bytes, kind: str, *headers: tuple[str, str]) -> None:
+        self.send_response(status)
+        for name, value in (("content-type", kind), ("content-length", str(len(body))), *headers):
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Tests are quiet."""
+
+
+class Locked(Handler):
+    locked = True
+
+
+def serve(handler: type[Handler]) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = True
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/mcp"
+        server.shutdown()
+        thread.join(DEADLINE_SECONDS)
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    yield from serve(Handler)
+
+
+@pytest.fixture
+def locked_url() -> Iterator[str]:
+    yield from serve(Locked)
+
+
+async def fault_of(url: str, tool: str) -> Fault:
+    async with Client(url, timeout=DEADLINE_SECONDS, retry=ONCE) as client:
+        with pytest.raises(Fault) as caught:
+            await client.call(tool)
+        assert (await client.call("fine")).value == "fine"
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("tool", "kind", "origin", "layer", "outcome"),
+    [
+        ("unauthorized", "auth_required", "peer", "transport", "not_done"),
+        ("forbidden", "permission_denied", "peer", "transport", "not_done"),
+        ("too_fast", "rate_limited", "peer", "transport", "not_done"),
+        ("broken", "outcome_unknown", "peer", "transport", "unknown"),
+        ("away", "outcome_unknown", "peer", "transport", "unknown"),
+        ("slow_gateway", "outcome_unknown", "peer", "transport", "unknown"),
+        ("session_gone", "unavailable", "peer", "transport", "not_done"),
+        ("refuses_in_body", "unknown_tool", "peer", "protocol", "not_done"),
+        ("says_closed", "upstream_error", "peer", "tool", "unknown"),
+        ("ends_stream", "outcome_unknown", "local", "transport", "unknown"),
+        ("wrong_type", "outcome_unknown", "local", "transport", "unknown"),
+        ("not_json", "outcome_unknown", "local", "transport", "unknown"),
+        ("drops", "outcome_unknown", "local", "transport", "unknown"),
+    ],
+)
+async def test_a_failure_below_the_protocol_is_told_from_the_peers_word(
+    url: str, tool: str, kind: str, origin: str, layer: str, outcome: str
+) -> None:
+    fault = await fault_of(url, tool)
+    assert (fault.kind, fault.origin, fault.layer, fault.outcome) == (kind, origin, layer, outcome)
+
+
+async def test_a_session_the_server_forgot_is_begun_anew(url: str) -> None:
+    async with Client(url, timeout=DEADLINE_SECONDS, retry=ONCE) as client:
+        await client.call("fine")
+        with pytest.raises(Fault):
+            await client.call("session_gone")
+        await client.call("fine")
+        assert client.starts == 2
+
+
+async def test_the_wait_that_http_asks_for_is_kept(url: str) -> None:
+    fault = await fault_of(url, "too_fast")
+    assert (fault.retry_after_seconds, fault.details["http_status"]) == (9, 429)
+
+
+async def test_a_server_that_wants_a_login_says_so_at_the_first_call(locked_url: str) -> None:
+    async with Client(locked_url, timeout=DEADLINE_SECONDS) as client:
+        with pytest.raises(Fault) as caught:
+            await client.call("fine")
+    fault = caught.value
+    assert (fault.kind, fault.origin, fault.layer, fault.outcome) == (
+        "auth_required",
+        "peer",
+        "transport",
+        "not_done",
+    )
+    assert fault.message == "the server refused the request with HTTP 401 Unauthorized"
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/mcp", "http://no-such-host.invalid/mcp"])
+async def test_an_address_where_nobody_listens_is_unavailable(url: str) -> None:
+    async with Client(url, timeout=DEADLINE_SECONDS) as client:
+        with pytest.raises(Fault) as caught:
+            await client.call("fine")
+    fault = caught.value
+    assert (fault.kind, fault.origin, fault.outcome) == ("unavailable", "local", "not_done")
+
+
+@pytest.mark.parametrize("url", ["ftp://example.invalid/x", "nonsense"])
+async def test_an_address_that_is_none_is_a_usage_error(url: str) -> None:
+    async with Client(url, timeout=DEADLINE_SECONDS) as client:
+        with pytest.raises(Fault) as caught:
+            await client.call("fine")
+    assert (caught.value.kind, caught.value.outcome) == ("usage_error", "not_done")
