@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import shlex
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import psutil
 import pytest
 
 from tests.cli.command import COMMAND, DEADLINE_SECONDS, SERVER, environment, faultless
+from tests.client.hostile import command as hostile
 
 
 def test_a_verdict_is_readable_and_exits_0() -> None:
@@ -80,7 +82,10 @@ def test_a_server_that_dies_during_a_call_is_an_unknown_outcome() -> None:
     finished = faultless("call", SERVER, "break_down", "how=die")
     assert finished.returncode == 2
     assert "fault: outcome_unknown" in finished.stderr
-    assert "ended while it ran break_down" in finished.stderr
+    assert (
+        "break_down may or may not have taken effect: the server was gone: exited with status 7"
+        in finished.stderr
+    )
 
 
 def test_a_server_that_writes_garbage_is_told_with_what_it_wrote() -> None:
@@ -209,3 +214,52 @@ def test_colours_are_for_terminals_unless_told_otherwise() -> None:
     assert not colours_in_terminal({"NO_COLOR": "1"})
     forced = faultless("call", SERVER, "judge_work", "good=true", env={"FORCE_COLOR": "1"})
     assert "\x1b[1;32m" in forced.stdout
+
+
+def any_server(start: str = "") -> str:
+    return shlex.join(hostile(start=start))
+
+
+def test_anybodys_server_is_called_and_the_answer_says_how_it_was_recognised() -> None:
+    finished = faultless("call", "--command", any_server(), "error_with_code")
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert finished.stderr.splitlines() == [
+        "fault: not_found",
+        "  there is no note a.md",
+        "  retry: after fixing",
+        "  details:",
+        "    error: not_found",
+        "    details:",
+        "      path: a.md",
+        "recognised:",
+        "  shape: error key",
+        "  certainty: recognised",
+        "  told by: peer",
+        "  layer: payload",
+        "  effect: not_done",
+    ]
+
+
+def test_a_suspicion_is_shown_beside_the_verdict() -> None:
+    finished = faultless("call", f"--command={any_server()}", "emoji")
+    assert finished.returncode == 0
+    assert finished.stdout.splitlines()[1:] == ["❌ edit failed"]
+    assert "  suspected of: upstream_error: ❌ edit failed" in finished.stderr.splitlines()
+
+
+def test_words_are_typed_by_a_strangers_schema_and_its_noise_harms_nothing() -> None:
+    finished = faultless("call", "--raw", "--command", any_server("banner"), "echo", "text=5")
+    assert finished.returncode == 0
+    assert json.loads(finished.stdout)["result"]["structuredContent"] == {"text": "5"}
+
+
+def test_a_strangers_tools_are_listed() -> None:
+    finished = faultless("tools", "--command", any_server(), "--raw")
+    assert "echo" in [tool["name"] for tool in json.loads(finished.stdout)]
+
+
+@pytest.mark.parametrize("command", ["", "'unclosed"])
+def test_a_command_that_is_none_is_refused(command: str) -> None:
+    finished = faultless("call", "--command", command, "echo")
+    assert finished.returncode == 2
+    assert "Invalid value for '--command'" in finished.stderr

@@ -11,14 +11,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from faultless.cli import BAD_NEWS, FAULT, VERDICT
-from faultless.cli.options import ByServer, server_command, serving_arguments, serving_options
+from faultless.cli.options import (
+    ByServer,
+    foreign_option,
+    server_command,
+    serving_arguments,
+    serving_options,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from mcp.shared.dispatcher import ProgressFnT
 
-    from faultless.cli.wire import Peer
+    from faultless.cli.wire import Peer, Server
+    from faultless.client import Reply
     from faultless.contract import Fault
     from faultless.kit.toolset import ServerKind
 
@@ -31,9 +38,12 @@ Start the server NAME as a real process, call one TOOL over the wire, show the v
   faultless call pytest execute_tests node_ids=a.py,b.py     a list; or repeat the key
   faultless call pytest execute_tests --json '{"verbosity": 1}'
   faultless call pytest execute_tests --raw | jq .result     the response as it came
+  faultless call --command 'npx some-server .' TOOL a=1      anybody's server; a URL will do, too
 
 Values are typed by the tool's schema: numbers, true and false, lists, JSON. Options of `serve` are passed
 on to the server. Ctrl-C cancels the call and leaves no process behind.
+
+With --command the answer says how it was recognised: most servers hide their failures in a success.
 
 Exit status: 0 a verdict, 1 a verdict with bad news, 2 a fault.
 """
@@ -65,6 +75,14 @@ def make(name: str, kind: ServerKind) -> click.Command:
     return click.Command(name, params=[*ours, *passed_on], callback=call, help=HELP)
 
 
+def make_foreign() -> click.Command:
+    def call(**values: Any) -> int:  # noqa: ANN401 - as above
+        asked = Asked(values["tool"], values["pairs"], values["json"], values["raw"], values["timeout"])
+        return _call(None, values["command"], asked)
+
+    return click.Command("call", params=[foreign_option(), *_own_parameters()], callback=call, help=HELP)
+
+
 def _own_parameters() -> list[click.Parameter]:
     return [
         click.Argument(["tool"]),
@@ -82,58 +100,91 @@ def _own_parameters() -> list[click.Parameter]:
     ]
 
 
-def _call(kind: ServerKind, command: Sequence[str], asked: Asked) -> int:
+@dataclass(slots=True)
+class Answered:
+    """How a call ended, and the response it was read from, if there was one."""
+
+    response: dict[str, Any] | None = None
+    reply: Reply | None = None
+    fault: Fault | None = None
+
+
+def _call(kind: ServerKind | None, address: Sequence[str] | str, asked: Asked) -> int:
     from faultless.cli import wire  # noqa: PLC0415 - the SDK is slow to import
-    from faultless.contract import Fault  # noqa: PLC0415 - as above
 
     started = time.monotonic()
+    server = wire.Server(address, strict=kind is not None)
+    with _progress(asked.tool) as on_progress:
+
+        async def talk(peer: Peer) -> Answered:
+            return await _ask(peer, asked, on_progress)
+
+        answered = _converse(server, talk, asked)
+    if asked.raw:
+        return _print_raw(kind, asked, answered)
+    return _report(kind, asked, answered, time.monotonic() - started)
+
+
+def _converse(server: Server, talk: Callable[[Peer], Awaitable[Answered]], asked: Asked) -> Answered:
+    from faultless.cli import wire  # noqa: PLC0415 - as above
+    from faultless.contract import Fault  # noqa: PLC0415 - as above
+
     try:
-        with _progress(asked.tool) as on_progress:
-
-            async def talk(peer: Peer) -> dict[str, Any]:
-                return await _ask(peer, asked, on_progress)
-
-            response = wire.converse(command, talk, timeout_seconds=asked.timeout_seconds)
+        return wire.converse(server, talk, timeout_seconds=asked.timeout_seconds)
     except Fault as fault:
-        if not asked.raw:
-            raise
-        response = _written(fault)
-    return _report(kind, asked, response, time.monotonic() - started)
+        return Answered(fault=fault)
 
 
-async def _ask(peer: Peer, asked: Asked, on_progress: ProgressFnT | None) -> dict[str, Any]:
+async def _ask(peer: Peer, asked: Asked, on_progress: ProgressFnT | None) -> Answered:
     from faultless.cli import arguments  # noqa: PLC0415 - as above
+    from faultless.contract import Fault  # noqa: PLC0415 - as above
 
     listed = {tool["name"]: tool for tool in await peer.list_tools()}
     # A tool that is not listed is called all the same: what is wrong with the name, the server says best.
-    tool = listed.get(asked.tool, {"name": asked.tool})
-    return await peer.call(
-        tool, arguments.parse(asked.words, asked.literal, tool.get("inputSchema")), on_progress
-    )
+    schema = listed.get(asked.tool, {}).get("inputSchema")
+    given = arguments.parse(asked.words, asked.literal, schema)
+    try:
+        reply = await peer.call(asked.tool, given, on_progress)
+    except Fault as fault:
+        return Answered(peer.response, fault=fault)
+    return Answered(peer.response, reply)
 
 
-def _report(kind: ServerKind, asked: Asked, response: dict[str, Any], seconds: float) -> int:
+def _print_raw(kind: ServerKind | None, asked: Asked, answered: Answered) -> int:
+    from faultless.cli import show  # noqa: PLC0415 - rich is slow to import
+
+    if answered.response is not None:
+        show.print_json(answered.response)
+    elif answered.fault is not None:
+        show.print_json(_written(answered.fault))
+    return _judge(kind, asked, answered)
+
+
+def _report(kind: ServerKind | None, asked: Asked, answered: Answered, seconds: float) -> int:
     from rich.text import Text  # noqa: PLC0415 - as above
 
-    from faultless.cli import show  # noqa: PLC0415 - rich is slow to import
-    from faultless.contract.reader import read  # noqa: PLC0415 - as above
+    from faultless.cli import show  # noqa: PLC0415 - as above
 
-    reading = read(response)
-    bad = (
-        reading.fault is None
-        and reading.payload is not None
-        and kind.is_bad_news(asked.tool, reading.payload)
-    )
-    if asked.raw:
-        show.print_json(response)
-    elif reading.fault:
-        show.print_fault(reading.fault)
-    else:
-        screen = show.console()
-        word, style = ("bad news", "bold yellow") if bad else ("verdict", "bold green")
+    status = _judge(kind, asked, answered)
+    if answered.fault is not None:
+        show.print_fault(answered.fault)
+    elif answered.reply is not None:
+        word, style = ("bad news", "bold yellow") if status == BAD_NEWS else ("verdict", "bold green")
         title = Text(f"{word}: {show.cleaned(asked.tool)}, {seconds:.1f} s", style)
-        show.emit(screen, title, show.render_verdict(kind, asked.tool, reading.payload, reading.text))
-    return FAULT if reading.fault else BAD_NEWS if bad else VERDICT
+        value = answered.reply.value
+        payload = value if isinstance(value, dict) else None
+        show.emit(show.console(), title, show.render_verdict(kind, asked.tool, payload, answered.reply.text))
+    if kind is None:
+        show.print_recognised(answered.response, answered.fault)
+    return status
+
+
+def _judge(kind: ServerKind | None, asked: Asked, answered: Answered) -> int:
+    if answered.reply is None:
+        return FAULT
+    value = answered.reply.value
+    bad = kind is not None and isinstance(value, dict) and kind.is_bad_news(asked.tool, value)
+    return BAD_NEWS if bad else VERDICT
 
 
 def _written(fault: Fault) -> dict[str, Any]:
@@ -171,4 +222,10 @@ def _progress(tool: str) -> Iterator[ProgressFnT | None]:
         yield move
 
 
-command = ByServer("call", make, help=HELP, short_help="Call one tool and show the verdict or the fault.")
+command = ByServer(
+    "call",
+    make,
+    make_foreign=make_foreign,
+    help=HELP,
+    short_help="Call one tool and show the verdict or the fault.",
+)

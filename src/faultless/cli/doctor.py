@@ -146,7 +146,8 @@ def _check_answer(name: str, folder: Path) -> Check:
 
     started = time.monotonic()
     try:
-        tools = wire.converse(server_command(name, ["--root", str(folder)]), lambda peer: peer.list_tools())
+        server = wire.Server(server_command(name, ["--root", str(folder)]))
+        tools = wire.converse(server, lambda peer: peer.list_tools())
     except Fault as fault:
         return Check("answers", ok=False, found=fault.message, fix=fault.hint or "")
     return Check("answers", ok=True, found=f"{len(tools)} tools in {time.monotonic() - started:.1f} s")

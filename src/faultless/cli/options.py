@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,22 +18,36 @@ if TYPE_CHECKING:
 
     from faultless.kit.toolset import ServerKind
 
+FOREIGN = "--command"
+
 
 class ByServer(click.Group):
     """`faultless VERB NAME …`: the options after NAME are those of the server it names."""
 
-    def __init__(self, name: str, make: Callable[[str, ServerKind], click.Command], **settings: Any) -> None:  # noqa: ANN401 - click's own
+    def __init__(
+        self,
+        name: str,
+        make: Callable[[str, ServerKind], click.Command],
+        *,
+        make_foreign: Callable[[], click.Command] | None = None,
+        **settings: Any,  # noqa: ANN401 - click's own
+    ) -> None:
         super().__init__(name, subcommand_metavar="NAME [OPTIONS]...", **settings)
         self._make = make
+        self._make_foreign = make_foreign
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return sorted(SERVERS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:  # noqa: ARG002 - as above
+        if cmd_name == FOREIGN and self._make_foreign is not None:
+            return self._make_foreign()
         return self._make(cmd_name, load(cmd_name))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Options may also come before NAME, as people write them."""
+        """Options may also come before NAME, as people write them; --command stands in its place."""
+        if self._make_foreign is not None and any(word.split("=")[0] == FOREIGN for word in args):
+            return super().parse_args(ctx, ["--", FOREIGN, *args])
         if args and args[0].startswith("-"):
             place = next((index for index, word in enumerate(args) if _names_server(word)), 0)
             args = [args[place], *args[:place], *args[place + 1 :]]
@@ -49,6 +64,28 @@ class ByServer(click.Group):
 
 def _names_server(word: str) -> bool:
     return word in SERVERS or (":" in word and "=" not in word and not word.startswith(("-", "{")))
+
+
+def foreign_option() -> click.Option:
+    return click.Option(
+        [FOREIGN],
+        required=True,
+        metavar="COMMAND",
+        callback=_read_address,
+        help="Start this server instead of one of ours, or reach it, if it is a URL.",
+    )
+
+
+def _read_address(_ctx: click.Context, _option: click.Parameter, value: str) -> list[str] | str:
+    if value.startswith(("http://", "https://")):
+        return value
+    try:
+        words = shlex.split(value)
+    except ValueError as unclosed:
+        raise click.BadParameter(f"{unclosed}: {value}") from unclosed
+    if not words:
+        raise click.BadParameter("it is empty")
+    return words
 
 
 def serving_options(kind: ServerKind) -> list[click.Option]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console, Group
 from rich.text import Text
 
-from faultless.contract import Fault, Json
+from faultless.contract import Fault, Json, Reading, read
 from faultless.contract.text import clean
 
 if TYPE_CHECKING:
@@ -54,6 +54,19 @@ def print_fault(fault: Fault) -> None:
     emit(console(stderr=True), render_fault(fault))
 
 
+def print_recognised(response: dict[str, Any] | None, fault: Fault | None) -> None:
+    """How a stranger's answer was read, for whoever wonders why."""
+    reading = read(response) if response is not None else Reading()
+    rows: list[tuple[str, str | None]] = [("shape", reading.shape), ("certainty", reading.certainty)]
+    if fault is not None:
+        rows += [("told by", fault.origin), ("layer", fault.layer), ("effect", fault.outcome)]
+    elif reading.suspicion is not None:
+        rows.append(("suspected of", f"{reading.suspicion.kind.value}: {reading.suspicion.message}"))
+    told = [Text.assemble((f"  {name}: ", "cyan"), clean(text)) for name, text in rows if text]
+    if told:
+        emit(console(stderr=True), Group(Text("recognised:", "bold"), *told))
+
+
 def render_fault(fault: Fault) -> RenderableType:
     rows = [("next", fault.hint or ""), ("retry", _retry(fault))]
     told = [
@@ -74,12 +87,14 @@ def _retry(fault: Fault) -> str:
     return fault.facts.retry.value + (f", after {after:g} s" if after is not None else "")
 
 
-def render_verdict(kind: ServerKind, tool: str, payload: dict[str, Any] | None, text: str) -> RenderableType:
+def render_verdict(
+    kind: ServerKind | None, tool: str, payload: dict[str, Any] | None, text: str
+) -> RenderableType:
     """As the server's author wants it shown, or every field in its order."""
     if payload is None:
         return Text(clean(text, LONGEST_TEXT))
     safe = cleaned(payload)
-    own = kind.render(tool, safe)
+    own = kind.render(tool, safe) if kind is not None else None
     return render_value(safe) if own is None else own
 
 

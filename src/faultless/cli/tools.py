@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from faultless.cli.options import ByServer, server_command, serving_arguments, serving_options
+from faultless.cli.options import (
+    ByServer,
+    foreign_option,
+    server_command,
+    serving_arguments,
+    serving_options,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import RenderableType
 
     from faultless.kit.toolset import ServerKind
@@ -19,6 +27,7 @@ The tools of the server NAME and their parameters, as a client sees them.
 \b
   faultless tools pytest
   faultless tools pytest --raw | jq '.[].name'
+  faultless tools --command 'npx some-server .'
 
 A parameter with a star must be given.
 """
@@ -29,19 +38,33 @@ def make(name: str, kind: ServerKind) -> click.Command:
 
     @click.pass_context
     def tools(ctx: click.Context, /, raw: bool, root: str, **_others: Any) -> None:  # noqa: ANN401 - passed on by name
-        from faultless.cli import show, wire  # noqa: PLC0415 - slow to import, --help must not be
-        from faultless.kit.root import Root  # noqa: PLC0415 - as above
+        from faultless.kit.root import Root  # noqa: PLC0415 - slow to import, --help must not be
 
-        command = server_command(name, serving_arguments(ctx, options, Root(root).path))
-        listed = wire.converse(command, lambda peer: peer.list_tools())
-        if raw:
-            show.print_json(listed)
-        else:
-            screen = show.console()
-            show.emit(screen, *(_render(show.cleaned(tool)) for tool in listed))
+        _list(server_command(name, serving_arguments(ctx, options, Root(root).path)), strict=True, raw=raw)
 
-    raw = click.Option(["--raw"], is_flag=True, help="Print the list as JSON, as it came.")
-    return click.Command(name, params=[raw, *options], callback=tools, help=HELP)
+    return click.Command(name, params=[_raw_option(), *options], callback=tools, help=HELP)
+
+
+def make_foreign() -> click.Command:
+    def tools(raw: bool, command: Sequence[str] | str) -> None:
+        _list(command, strict=False, raw=raw)
+
+    return click.Command("tools", params=[foreign_option(), _raw_option()], callback=tools, help=HELP)
+
+
+def _raw_option() -> click.Option:
+    return click.Option(["--raw"], is_flag=True, help="Print the list as JSON, as it came.")
+
+
+def _list(address: Sequence[str] | str, *, strict: bool, raw: bool) -> None:
+    from faultless.cli import show, wire  # noqa: PLC0415 - as above
+
+    listed = wire.converse(wire.Server(address, strict), lambda peer: peer.list_tools())
+    if raw:
+        show.print_json(listed)
+    else:
+        screen = show.console()
+        show.emit(screen, *(_render(show.cleaned(tool)) for tool in listed))
 
 
 def _render(tool: dict[str, Any]) -> RenderableType:
@@ -78,4 +101,10 @@ def _marks(annotations: dict[str, Any]) -> list[str]:
     return [word for key, word in words.items() if annotations.get(key)]
 
 
-command = ByServer("tools", make, help=HELP, short_help="The tools of a server and their parameters.")
+command = ByServer(
+    "tools",
+    make,
+    make_foreign=make_foreign,
+    help=HELP,
+    short_help="The tools of a server and their parameters.",
+)

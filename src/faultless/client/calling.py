@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import anyio
 
@@ -16,6 +17,8 @@ from faultless.client.reply import Reply, find_content, find_value
 from faultless.contract import Fault, FaultKind
 
 if TYPE_CHECKING:
+    from mcp.shared.dispatcher import ProgressFnT
+
     from faultless.client.connection import Connection
     from faultless.client.fallback import Fallback
     from faultless.client.journal import Journal
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from faultless.client.retrying import RetryPolicy
     from faultless.client.supervisor import Supervisor
     from faultless.contract import Reading
+
+OnResponse: TypeAlias = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,8 @@ class ToolCall:
     seconds: float
     fallback: Fallback | None = None
     raise_suspected: bool = False
+    on_progress: ProgressFnT | None = None
+    on_response: OnResponse | None = None
     correlation_id: str = field(default_factory=lambda: secrets.token_hex(8))
     attempts: int = 0
     _started: float = field(default_factory=time.perf_counter)
@@ -100,10 +107,12 @@ class ToolCall:
         self._record("attempt", attempt=self.attempts, arguments=self._describe_arguments())
         self._connection = connection
         with watch(CALL_TOOL) as self._exchange:
-            raised = await connection.call(self.name, self.arguments)
+            raised = await connection.call(self.name, self.arguments, self.on_progress)
         exchange = self._exchange
         if exchange.raw is None:
             raise await self._explain_silence(connection, exchange, raised)
+        if self.on_response is not None:
+            self.on_response(exchange.raw)
         fault, reading = fold_answer(exchange, raised)
         self.desk.supervisor.note(connection, fault)
         if fault is not None:

@@ -10,6 +10,7 @@ import os
 import secrets
 import signal
 import subprocess
+import sys
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
@@ -48,6 +49,8 @@ class Command:
     """On top of this process's own environment."""
     grace_seconds: float = 2.0
     """How long it may take to leave after its input closes, and again after SIGTERM."""
+    echo_stderr: bool = False
+    """Whether its log is passed on to ours."""
 
 
 class Child:
@@ -88,7 +91,7 @@ class Child:
     def describe(self) -> dict[str, Json]:
         """What a fault should say about the process."""
         with suppress(OSError):  # nothing more there
-            self._tail.append(os.read(self._stderr, CHUNK_BYTES))
+            self._keep(os.read(self._stderr, CHUNK_BYTES))
         status = None if self.was_ended else self._status()
         return {
             "exit_code": status if status is not None and status >= 0 else None,
@@ -100,7 +103,13 @@ class Child:
         """Read whatever it logs, so that it never blocks; the last of it is kept."""
         with suppress(anyio.ClosedResourceError):
             while chunk := await read_some(self._stderr):
-                self._tail.append(chunk)
+                self._keep(chunk)
+
+    def _keep(self, chunk: bytes) -> None:
+        self._tail.append(chunk)
+        if self.command.echo_stderr:
+            with suppress(OSError):
+                os.write(sys.stderr.fileno(), chunk)
 
     async def await_exit(self) -> None:
         """Set `exited` once the process itself has ended, whoever still holds its pipes."""

@@ -20,11 +20,13 @@ from faultless.client.retrying import RetryPolicy
 from faultless.client.supervisor import PROBE_SECONDS, Supervisor
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
     from anyio.abc import TaskGroup
+    from mcp.shared.dispatcher import ProgressFnT
 
+    from faultless.client.calling import OnResponse
     from faultless.client.listing import ListedTool
     from faultless.client.reply import Reply
 
@@ -62,6 +64,10 @@ class Client:
     """Whether an answer that only reads like a failure is raised as one."""
     max_frame_bytes: int = MAX_FRAME_BYTES
     grace_seconds: float = 2.0
+    echo_stderr: bool = False
+    """Whether the log of a server we started is passed on to ours."""
+    on_noise: Callable[[str], None] | None = None
+    """Told of every line the server printed that is no message; they harm nothing."""
     mcp_options: Mapping[str, Any] = field(default_factory=dict)
     """Further options of `mcp.Client`, such as elicitation_callback."""
 
@@ -116,12 +122,19 @@ class Client:
         timeout: float | None = None,  # noqa: ASYNC109 - one deadline through retries and restarts, not a scope of the caller's
         fallback: Fallback | Run | None = None,
         raise_suspected: bool | None = None,
+        on_progress: ProgressFnT | None = None,
+        on_response: OnResponse | None = None,
     ) -> Reply:
-        """Call a tool; returns a verdict, or raises the one Fault that says why there is none."""
+        """Call a tool; returns a verdict, or raises the one Fault that says why there is none.
+
+        `on_response` gets the server's answer as it came, before anything is made of it.
+        """
         seconds = self.timeout if timeout is None else _check_seconds(timeout)
         given = Fallback(fallback) if callable(fallback) else fallback
         strict = self.raise_suspected if raise_suspected is None else raise_suspected
-        return await ToolCall(self._use_desk(), tool, dict(arguments or {}), seconds, given, strict).run()
+        return await ToolCall(
+            self._use_desk(), tool, dict(arguments or {}), seconds, given, strict, on_progress, on_response
+        ).run()
 
     async def tools(self) -> list[ListedTool]:
         """The tools as the server lists them now; later changes are told as a fault."""
@@ -144,7 +157,16 @@ class Client:
         return self._use_desk().supervisor.starts
 
     def _dial(self) -> Line:
-        return Line(self.server, self.cwd, self.env, self.headers, self.max_frame_bytes, self.grace_seconds)
+        return Line(
+            self.server,
+            self.cwd,
+            self.env,
+            self.headers,
+            self.max_frame_bytes,
+            self.grace_seconds,
+            self.echo_stderr,
+            self.on_noise,
+        )
 
     def _use_desk(self) -> Desk:
         if self._desk is None:

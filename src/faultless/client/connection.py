@@ -20,6 +20,8 @@ from faultless.contract import Fault, FaultKind
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from mcp.shared.dispatcher import ProgressFnT
+
     from faultless.client.exchange import Exchange
     from faultless.client.lines import Line
 
@@ -153,9 +155,11 @@ class Connection:
             following if isinstance(following, str) and following != cursor else None,
         )
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> Exception | None:
+    async def call(
+        self, name: str, arguments: dict[str, Any], on_progress: ProgressFnT | None = None
+    ) -> Exception | None:
         """Call a tool; what the peer answered is seen by whoever watches."""
-        return await _attempt(lambda: self.mcp.call_tool(name, arguments))
+        return await _attempt(lambda: self.mcp.call_tool(name, arguments, progress_callback=on_progress))
 
     async def ping(self) -> bool:
         """Whether the peer answers anything at all."""

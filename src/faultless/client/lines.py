@@ -21,7 +21,7 @@ from faultless.client.stdio import attend
 from faultless.contract import Fault, FaultKind
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
 Address: TypeAlias = "Sequence[str] | str | Server[Any] | MCPServer"
 EXIT_SECONDS = 0.3
@@ -38,6 +38,8 @@ class Line:
     headers: Mapping[str, str] | None = None
     max_frame_bytes: int = MAX_FRAME_BYTES
     grace_seconds: float = 2.0
+    echo_stderr: bool = False
+    on_noise: Callable[[str], None] | None = None
     child: Child | None = None
     _refusals: list[Fault] = field(default_factory=list)
 
@@ -58,9 +60,11 @@ class Line:
 
     @asynccontextmanager
     async def _run(self, arguments: Sequence[str]) -> AsyncIterator[tuple[Any, Any]]:
-        self.child = Child(Command(arguments, self.cwd, self.env, self.grace_seconds))
+        command = Command(arguments, self.cwd, self.env, self.grace_seconds, self.echo_stderr)
+        self.child = Child(command)
         async with attend(self.child, self.max_frame_bytes) as (reader, writer):
             reader.on_refusal = self._refusals.append
+            reader.on_noise = self.on_noise
             yield reader, writer
 
     async def explain_end(self) -> Fault:

@@ -32,6 +32,8 @@ class ListedTool:
     input_schema: dict[str, Any] = field(default_factory=dict)
     output_schema: dict[str, Any] | None = None
     annotations: dict[str, Any] = field(default_factory=dict)
+    raw: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    """As the server wrote it."""
 
     @property
     def is_read_only(self) -> bool:
@@ -116,9 +118,8 @@ def _read_tool(name: str, tool: dict[str, Any]) -> ListedTool:
         value if isinstance(value := tool.get(alias), dict) else None for alias in ALIASES
     )
     description = tool.get("description")
-    return ListedTool(
-        name, description if isinstance(description, str) else "", schema or {}, output, annotations or {}
-    )
+    words = description if isinstance(description, str) else ""
+    return ListedTool(name, words, schema or {}, output, annotations or {}, tool)
 
 
 def find_drift(known: ListedTool | None, now: ListedTool | None) -> Fault | None:

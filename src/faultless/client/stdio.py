@@ -15,7 +15,7 @@ import anyio
 
 from faultless.client.child import Child, read_some
 from faultless.client.frames import MAX_FRAME_BYTES, Splitter, read_line
-from faultless.contract import Fault
+from faultless.contract import Fault, clean
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -77,8 +77,8 @@ class FrameReader(_Stream):
         self._frames: deque[Frame] = deque()
         self._waiting = anyio.CancelScope()
         self.has_ended = False
-        self.noise = 0
-        """Lines that were no message."""
+        self.on_noise: Callable[[str], None] | None = None
+        """Told of every line that is no message."""
         self.on_refusal: Callable[[Fault], None] = lambda _: None
         """Told why reading stops before the end."""
 
@@ -117,7 +117,8 @@ class FrameReader(_Stream):
             for line in self._splitter.feed(chunk):
                 frames = read_line(line)
                 self._frames.extend(frames)
-                self.noise += not frames
+                if not frames and self.on_noise is not None and isinstance(line, bytes):
+                    self.on_noise(clean(line.decode(errors="replace")))
         except Fault as refusal:
             self.on_refusal(refusal)
             self.end()

@@ -79,6 +79,8 @@ class Supervisor:
         """No call was made on a connection that never came about."""
         fault = restate(failure)
         fault.layer, fault.outcome = fault.layer or "transport", "not_done"
+        if fault.kind is FaultKind.CRASH:
+            fault.kind = FaultKind.UNAVAILABLE
         self.breaker.note(fault)
         return fault
 

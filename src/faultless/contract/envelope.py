@@ -52,7 +52,7 @@ def open_result(result: dict[str, Json]) -> Envelope:
     blocks = _list_blocks(result.get("content"))
     texts = [text for block in blocks if isinstance(text := block.get("text"), str)]
     structured = result.get("structuredContent")
-    parsed = [value for text in texts if (value := _parse(text)) != structured]  # both halves often say the same
+    parsed = [value for text in texts if (value := _parse(text)) != structured]  # often said twice
     values = [structured, *parsed]
     if not texts and is_object(structured) and isinstance(inner := structured.get("result"), str):
         texts = [inner]
