@@ -21,6 +21,7 @@ TARGETS = {
     "bootstrap": ["requirements/bootstrap.in"],
     "dev": ["pyproject.toml", "--all-extras", "--group=dev"],
     "bench": ["requirements/bench.in"],
+    "public-servers": ["requirements/public-servers.in"],
 }
 
 for name, sources in TARGETS.items():

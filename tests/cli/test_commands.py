@@ -85,7 +85,7 @@ def test_doctor_sees_a_server_that_does_not_answer(tmp_path: Path) -> None:
     path = {"PYTHONPATH": str(HERE.parent.parent)}
     finished = faultless("doctor", f"{tmp_path / 'dies.py'}:server", env=path)
     assert finished.returncode == 1
-    assert "MISSING answers: the server ended before it answered" in finished.stdout
+    assert "MISSING answers: the server was gone: exited with status 3" in finished.stdout
 
 
 def test_version_and_help_are_worth_reading() -> None:

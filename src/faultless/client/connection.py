@@ -43,6 +43,8 @@ class Connection:
         """Set once it is clear whether a server that missed a deadline still lives."""
         self.failure: Fault | None = None
         """Why it is not, or no longer, usable."""
+        self.mode: Mapping[str, Any] = {}
+        """What to say next time, so that the eras need not be found out again."""
         self.settled = anyio.Event()
         self.closed = anyio.Event()
         self._ending = anyio.Event()
@@ -51,9 +53,7 @@ class Connection:
         given = {"client_info": INFO, "cache": None, **options}
         self.mcp = mcp.Client(transport, **given)
 
-    @property
-    def mode(self) -> dict[str, Any]:
-        """What to say next time, so that the eras need not be found out again."""
+    def _learn_mode(self) -> dict[str, Any]:
         if self.mcp.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
             return {"mode": "legacy"}
         return {"mode": self.mcp.protocol_version, "prior_discover": self.mcp.session.discover_result}
@@ -81,6 +81,7 @@ class Connection:
             await self.refresh()
             tasks.start_soon(self._listen)
             self._scope.deadline = math.inf
+            self.mode = self._learn_mode()
             self.is_ready = True
             self.settled.set()
             await self._ending.wait()

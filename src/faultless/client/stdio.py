@@ -75,7 +75,6 @@ class FrameReader(_Stream):
         super().__init__(child)
         self._splitter = Splitter(max_frame_bytes)
         self._frames: deque[Frame] = deque()
-        self._waiting = anyio.CancelScope()
         self.has_ended = False
         self.on_noise: Callable[[str], None] | None = None
         """Told of every line that is no message."""
@@ -85,7 +84,7 @@ class FrameReader(_Stream):
     def end(self) -> None:
         """Stop waiting for more."""
         self.has_ended = True
-        self._waiting.cancel()
+        anyio.notify_closing(self._child.stdout)
 
     def __aiter__(self) -> Self:
         return self
@@ -108,9 +107,10 @@ class FrameReader(_Stream):
     async def _read(self) -> bytes:
         if self.has_ended:
             return b""
-        with anyio.CancelScope() as self._waiting:
+        try:
             return await read_some(self._child.stdout)
-        return b""
+        except anyio.ClosedResourceError:  # `end` was called meanwhile
+            return b""
 
     def _take(self, chunk: bytes) -> None:
         try:
@@ -133,22 +133,26 @@ class FrameWriter(_Stream):
 
     async def send(self, item: SessionMessage, /) -> None:
         data = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+        sent = 0
+        if not self._turn.locked() and not self.is_broken:
+            sent = self._write(data)
+            if sent == len(data):  # nearly always: a pipe holds 64 KiB
+                return
         async with self._turn:
-            await self._send(data)
+            await self._finish(memoryview(data), sent)
 
-    async def _send(self, data: bytes) -> None:
+    async def _finish(self, data: memoryview, sent: int) -> None:
         if self.is_broken:
             raise anyio.BrokenResourceError
-        rest = data[self._write(data) :]
         try:
-            while rest:
+            while sent < len(data):
                 await anyio.wait_writable(self._child.stdin)
-                rest = rest[self._write(rest) :]
+                sent += self._write(data[sent:])
         finally:  # a cancelled sender leaves half a frame behind
-            if 0 < len(rest) < len(data):
+            if 0 < sent < len(data):
                 self.is_broken = True
 
-    def _write(self, data: bytes) -> int:
+    def _write(self, data: bytes | memoryview) -> int:
         try:
             return os.write(self._child.stdin, data)
         except BlockingIOError:

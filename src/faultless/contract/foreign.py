@@ -6,7 +6,8 @@ that outweighs names and numbers. `vaguely` holds names and numbers used for any
 no phrase fits. Each kind is also known by its own name and by its names in our dialects.
 
 kind              by       what they say
-unknown_tool      surely   ^\W*(unknown|no such) tool\b|\btool ["'`]?[\w.:/-]{1,80}["'`]? (was )?not found
+unknown_tool      surely   (^\W*|: )(unknown|no such) tool\b
+unknown_tool      surely   \btool ["'`]?[\w.:/-]{1,80}["'`]? (was )?not found
 unknown_tool      name     tool_not_found no_such_tool
 invalid_params    name     invalid_argument invalid_arguments invalid_parameter invalid_input bad_request
 invalid_params    name     bad_input missing_parameter missing_argument missing_field unprocessable_entity
