@@ -4,8 +4,10 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from faultless.contract import Certainty, FaultKind, read
+from faultless.contract import Certainty, FaultKind, Json, read, shapes
 from faultless.contract.foreign import name_kind
 
 DECLARED, RECOGNISED, SUSPECTED = Certainty.DECLARED, Certainty.RECOGNISED, Certainty.SUSPECTED
@@ -220,3 +222,17 @@ def test_names_numbers_and_words_are_weighed(
     names: list[str], numbers: list[int], prose: str, kind: FaultKind
 ) -> None:
     assert name_kind(names, numbers, prose) is kind
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(
+            ["code", "message", "title", "body", "kind", "data", "n", "extensions", "is_error", "isError"]
+        ),
+        st.sampled_from([True, False, "error", 500, [], ["x"], {"error": "x"}, [{"error": "x"}], None]),
+    )
+)
+def test_a_payload_without_a_telling_key_passes_every_test(payload: dict[str, Json]) -> None:
+    tests = [*shapes.RECOGNISED.values(), *shapes.SUSPECTED.values()]
+    assert shapes.TELLING.isdisjoint(payload)
+    assert not any(test(payload) for test in tests)

@@ -18,7 +18,7 @@ from faultless.contract.dialects import read_data, read_payload
 from faultless.contract.dialects.restoring import is_object
 from faultless.contract.envelope import Envelope, open_response, open_result
 from faultless.contract.explaining import explain, put_in_words, skip_json
-from faultless.contract.shapes import OPENINGS, RECOGNISED, SUSPECTED, imitates_result, is_failed
+from faultless.contract.shapes import OPENINGS, RECOGNISED, SUSPECTED, TELLING, imitates_result, is_failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,7 +120,7 @@ def _read_marked_block(envelope: Envelope) -> _Finding | None:
 
 
 def _read_shape(envelope: Envelope) -> _Finding | None:
-    for payload in envelope.payloads:
+    for payload in _list_telling(envelope):
         for shape, test in RECOGNISED.items():
             if test(payload):
                 fault = _explain_result(Envelope(payloads=[payload]))
@@ -128,8 +128,13 @@ def _read_shape(envelope: Envelope) -> _Finding | None:
     return None
 
 
+def _list_telling(envelope: Envelope) -> list[dict[str, Json]]:
+    """Most answers have no telling key at all, and reading must not cost as much as the call."""
+    return [payload for payload in envelope.payloads if not TELLING.isdisjoint(payload)]
+
+
 def _suspect_payload(envelope: Envelope) -> _Finding | None:
-    for payload in envelope.payloads:
+    for payload in _list_telling(envelope):
         for shape, test in SUSPECTED.items():
             if test(payload):
                 return _Finding(_explain_rows(payload), Certainty.SUSPECTED, shape)
@@ -151,6 +156,8 @@ def _explain_rows(payload: dict[str, Json]) -> Fault:
 
 def _suspect_prose(envelope: Envelope) -> _Finding | None:
     opening = skip_json(envelope.text)[:OPENING_LENGTH]
+    if not opening:
+        return None
     found = (shape for shape, pattern in OPENINGS.items() if re.match(pattern, opening))
     return next((_Finding(explain({}, envelope.text), Certainty.SUSPECTED, shape) for shape in found), None)
 

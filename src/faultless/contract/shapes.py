@@ -81,6 +81,13 @@ RECOGNISED: dict[str, Test] = {
 }
 
 
+# The keys that the tests of both tables look for: a payload with none of them is plain.
+TELLING = frozenset(
+    {"content", "rate_limited", "error", "status", "status_code", "statusCode", "success", "ok", "errors"}
+    | {"retryable", "failed", "failures", "results", "items", "responses"}
+)
+
+
 def is_failed(value: object) -> bool:
     """Whether one row of an answer reports a failure."""
     return is_object(value) and any(test(value) for test in RECOGNISED.values())
