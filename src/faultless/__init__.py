@@ -6,16 +6,30 @@ from typing import TYPE_CHECKING
 from faultless.contract import Dialect, Fault, FaultKind
 
 if TYPE_CHECKING:
+    from faultless.client import Client, SyncClient
     from faultless.kit.stdio import serve
     from faultless.kit.toolset import Answer, Arguments, Call, Toolset
 
-__all__ = ["Answer", "Arguments", "Call", "Dialect", "Fault", "FaultKind", "Toolset", "serve"]
+__all__ = [
+    "Answer",
+    "Arguments",
+    "Call",
+    "Client",
+    "Dialect",
+    "Fault",
+    "FaultKind",
+    "SyncClient",
+    "Toolset",
+    "serve",
+]
 
 # The kit loads the whole MCP SDK, most of a second; a program that only reads faults need not wait.
 _LAZY = {
     "Answer": "faultless.kit.toolset",
     "Arguments": "faultless.kit.toolset",
     "Call": "faultless.kit.toolset",
+    "Client": "faultless.client",
+    "SyncClient": "faultless.client",
     "Toolset": "faultless.kit.toolset",
     "serve": "faultless.kit.stdio",
 }

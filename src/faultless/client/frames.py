@@ -13,6 +13,7 @@ from pydantic_core import from_json
 
 from faultless.client.exchange import Frame
 from faultless.contract import Fault, FaultKind
+from faultless.contract.portable import make_portable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,11 +82,11 @@ def read_line(line: bytes | Oversize) -> list[Frame]:
 
 def _parse(line: bytes) -> Any:  # noqa: ANN401 - any JSON value
     try:
-        return from_json(line)
+        return from_json(line, allow_inf_nan=False)
     except ValueError:
         pass
     try:  # lone surrogates, NaN and broken UTF-8 all occur
-        return json.loads(line.decode(errors="replace"))
+        return make_portable(json.loads(line.decode(errors="replace")))
     except RecursionError as nested:
         raise ValueError from nested
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from faultless.contract.portable import make_portable
-
 if TYPE_CHECKING:
     from faultless.contract import Certainty, Fault, Json, Reading
 
@@ -33,14 +31,12 @@ class Reply:
 
 
 def find_value(result: dict[str, Any], reading: Reading) -> Json:
-    structured = result.get("structuredContent")
+    structured: Json = result.get("structuredContent")
     if structured is not None:
-        return make_portable(structured)
-    if reading.payload is not None:
-        return make_portable(reading.payload)
-    return make_portable(reading.text)
+        return structured
+    return reading.text if reading.payload is None else reading.payload
 
 
 def find_content(result: dict[str, Any]) -> list[Json]:
     content = result.get("content")
-    return [make_portable(block) for block in content] if isinstance(content, list) else []
+    return content if isinstance(content, list) else []
