@@ -37,7 +37,7 @@ INTRODUCTION = """\
 
 <!-- Written by `python -m bench client_servers`; run that instead of editing. -->
 
-What five public servers answered to the same five calls, and what the client made of it. "Unchecked" is the
+What five public servers answered to the same calls, and what the client made of it. "Unchecked" is the
 bad argument sent past the client's own check, to see what the server says; with the check on, every one of
 them is `invalid_params` before anything is sent.
 """
@@ -228,7 +228,7 @@ def _shorten(text: str) -> str:
 
 def render(found: list[Findings]) -> str:
     """The page; working folders have other names every time."""
-    return re.sub(r"\S*/faultless-\w+", "FOLDER", "\n".join(_list_lines(found)))
+    return re.sub(r"/[\w/]*faultless-\w+", "FOLDER", "\n".join(_list_lines(found)))
 
 
 def _list_lines(found: list[Findings]) -> list[str]:
