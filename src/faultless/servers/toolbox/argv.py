@@ -99,9 +99,13 @@ def check_template(template: Template, properties: Mapping[str, Any], always_giv
     """Whatever arguments the schema lets through, the template can be filled in."""
     for optional, element, slot in template.slots():
         if slot.name not in properties:
-            raise TemplateError(f"{{{slot.name}}} is not a parameter; they are: {', '.join(properties) or 'none'}")
+            raise TemplateError(
+                f"{{{slot.name}}} is not a parameter; they are: {', '.join(properties) or 'none'}"
+            )
         if not optional and slot.flag is None and slot.name not in always_given:
-            raise TemplateError(f"{{{slot.name}}} may be absent: give it a default, or write [… {{{slot.name}}}]")
+            raise TemplateError(
+                f"{{{slot.name}}} may be absent: give it a default, or write [… {{{slot.name}}}]"
+            )
         if properties[slot.name].get("type") == "array" and len(element) > 1:
             raise TemplateError(f"{{{slot.name}}} is a list, which needs an element of its own")
 

@@ -122,8 +122,13 @@ class Loaded:
 
 def check_name(name: str) -> str:
     """Clients pass names on to models, whose interfaces allow these characters."""
-    if 0 < len(name) <= LONGEST_NAME and name.isascii() and name.replace("-", "_").replace(".", "_").isidentifier():
+    if (
+        0 < len(name) <= LONGEST_NAME
+        and name.isascii()
+        and name.replace("-", "_").replace(".", "_").isidentifier()
+    ):
         return name
     raise BrokenDefinitionError(
-        f"{name[:LONGEST_NAME]!r} is no tool name: letters, digits, _ - and ., at most {LONGEST_NAME}", name=name
+        f"{name[:LONGEST_NAME]!r} is no tool name: letters, digits, _ - and ., at most {LONGEST_NAME}",
+        name=name,
     )

@@ -67,7 +67,9 @@ def read_variables(text: str) -> tuple[str, ...]:
 
 def read_exits(text: str) -> frozenset[int]:
     words = text.replace(",", " ").split()
-    if not words or not all(word.isascii() and word.isdigit() and int(word) <= _HIGHEST_EXIT for word in words):
+    if not words or not all(
+        word.isascii() and word.isdigit() and int(word) <= _HIGHEST_EXIT for word in words
+    ):
         raise BrokenDefinitionError(f"@ok-exit {text!r} does not list exit codes from 0 to {_HIGHEST_EXIT}")
     return frozenset(int(word) for word in words)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from faultless.kit.toolset import Annotations
@@ -18,6 +19,7 @@ from faultless.servers.toolbox.definition import (
     Loaded,
 )
 from faultless.servers.toolbox.directives import Traits, read_variables
+from faultless.servers.toolbox.schema import Schema
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 SERVER, TOOLS, FUNCTIONS = "server.json", "tools.json", "tools.bash"
 FILE_NAMES = frozenset({SERVER, TOOLS, FUNCTIONS})
 _ENV = "# @env "
+_OPENING = frozenset(
+    {"additionalProperties", "patternProperties", "unevaluatedProperties", "$ref", "allOf", "anyOf", "oneOf"}
+)
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,11 @@ def _define(folder: Path, entry: object, env: tuple[str, ...]) -> Definition:
     description = entry.get("description", "")
     schema = entry.get("inputSchema", {"type": "object"})
     output_schema = entry.get("outputSchema")
-    if not isinstance(description, str) or not isinstance(schema, dict) or not isinstance(output_schema, dict | None):
+    if (
+        not isinstance(description, str)
+        or not isinstance(schema, dict)
+        or not isinstance(output_schema, dict | None)
+    ):
         raise BrokenDefinitionError("description must be a string, inputSchema and outputSchema objects")
     if not (folder / FUNCTIONS).is_file():
         raise BrokenDefinitionError(f"{FUNCTIONS}, which should hold its function, is missing")
@@ -82,7 +91,13 @@ def _define(folder: Path, entry: object, env: tuple[str, ...]) -> Definition:
         output=TEXT if output_schema is None else JSON,
         output_schema=output_schema,
     )
-    return assemble(name, description, TOOLS, BashFunction(folder / FUNCTIONS, f"tool_{name}"), schema, traits)
+    prefix = os.environ.get("MCBOX_TOOLS_FUNCTION_NAME_PREFIX", "tool_")
+    action = BashFunction(folder / FUNCTIONS, prefix + name)
+    definition = assemble(name, description, TOOLS, action, schema, traits)
+    if _OPENING & schema.keys():
+        return definition
+    # mcbox refuses arguments that `properties` does not name, and its tools rely on it.
+    return replace(definition, checker=Schema(schema | {"additionalProperties": False}))
 
 
 def _annotations(given: object) -> Annotations:
@@ -103,7 +118,9 @@ def _read_env(path: Path) -> tuple[str, ...]:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return ()
-    return tuple(name for line in lines if line.startswith(_ENV) for name in read_variables(line[len(_ENV) :]))
+    return tuple(
+        name for line in lines if line.startswith(_ENV) for name in read_variables(line[len(_ENV) :])
+    )
 
 
 def _read_object(path: Path) -> dict[str, Any]:

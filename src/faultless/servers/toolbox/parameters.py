@@ -20,7 +20,14 @@ TYPES: dict[str, dict[str, Any]] = {
     "object": {"type": "object"},
     "json": {},
 }
-_ALIASES = {"str": "string", "text": "string", "integer": "int", "float": "number", "boolean": "bool", "any": "json"}
+_ALIASES = {
+    "str": "string",
+    "text": "string",
+    "integer": "int",
+    "float": "number",
+    "boolean": "bool",
+    "any": "json",
+}
 _DEFAULT = r'"(?:[^"\\]|\\.)*"|\[[^\]]*\]|\{[^}]*\}|\S+'
 _LINE = re.compile(
     r"(?P<name>[A-Za-z_][\w-]*)(?P<optional>\?)?\s*:\s*(?P<type>[^\s=]+)"

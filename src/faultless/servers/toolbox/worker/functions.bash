@@ -57,7 +57,7 @@ is_json_object() { __faultless_json is_object "${1-}"; }
 json_object_has_key() { __faultless_json has_key "${1-}" "${2-}"; }
 json_merge_objects() {
     __faultless_json merge "$@" || {
-        log_error "json_merge_objects: both values must be JSON objects"
+        log_error "json_merge_objects: every value must be a JSON object"
         return 1
     }
 }

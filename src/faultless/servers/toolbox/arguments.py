@@ -1,0 +1,59 @@
+"""From the arguments of a call to what the tool gets: checked, complete, and with paths proved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from faultless.kit.validation import invalid_params
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from faultless.contract import Json
+    from faultless.kit.root import Root
+    from faultless.servers.toolbox.definition import Definition
+
+
+def prepare(definition: Definition, raw: dict[str, Any], root: Root) -> dict[str, Any]:
+    violations = definition.checker.find_violations(raw)
+    if violations:
+        raise invalid_params(violations, hint=_hint(definition, violations))
+    arguments = _fill_in(definition, raw) if definition.fills_defaults else raw
+    for path in _find_paths(definition, arguments):
+        root.resolve(path)
+    return arguments
+
+
+def _fill_in(definition: Definition, raw: dict[str, Any]) -> dict[str, Any]:
+    absent = {
+        name: rule["default"]
+        for name, rule in definition.properties.items()
+        if name not in raw and isinstance(rule, dict) and "default" in rule
+    }
+    return raw | absent
+
+
+def _find_paths(definition: Definition, arguments: dict[str, Any]) -> Iterator[str]:
+    """Strings whose schema says "format": "path", alone, in a list, or as one of several types."""
+    for name, rule in definition.properties.items():
+        if name in arguments:
+            yield from _paths_in(rule, arguments[name])
+
+
+def _paths_in(rule: object, value: object) -> Iterator[str]:
+    if not isinstance(rule, dict):
+        return
+    if isinstance(value, str) and rule.get("format") == "path":
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _paths_in(rule.get("items"), item)
+    for option in rule.get("anyOf", ()):
+        yield from _paths_in(option, value)
+
+
+def _hint(definition: Definition, violations: list[dict[str, Json]]) -> str:
+    if any(str(violation["detail"]).startswith("unknown parameter") for violation in violations):
+        return f"the parameters are: {', '.join(definition.properties) or 'none'}"
+    fields = dict.fromkeys(str(violation["field"]) for violation in violations)
+    return f"correct {', '.join(fields)} and call again"
