@@ -125,7 +125,7 @@ class Toolset:
     resources: Sequence[Resource] = ()
     prompts: Sequence[Prompt] = ()
     left_out: Mapping[str, Fault] = field(default_factory=dict)
-    """Tools that are defined but cannot be offered, each with the answer to those who call it all the same."""
+    """Tools that are defined but cannot be offered, each with the answer to whoever calls it."""
     refresh: Callable[[], Awaitable[None]] | None = None
     """Brings `tools` up to date: awaited before they are listed and before one is looked up."""
     accompany: Callable[[TellChanged], Awaitable[None]] | None = None
@@ -171,6 +171,10 @@ class ServerKind:
     is_bad_news: Callable[[str, dict[str, Any]], bool] = lambda _tool, _answer: False
     render: Callable[[str, dict[str, Any]], RenderableType | None] = lambda _tool, _answer: None
     diagnose: Callable[[Path], list[Check]] = lambda _root: []
+    arguments: Sequence[click.Argument] = ()
+    """Words that `serve` takes after the server's name; they reach `build` with the options."""
+    commands: Sequence[click.Command] = ()
+    """Commands of its own: `faultless NAME COMMAND`."""
 
 
 def tool_from_function(function: Callable[..., Any], annotations: Annotations) -> Tool:

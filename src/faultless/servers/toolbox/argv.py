@@ -47,6 +47,11 @@ class Template:
     def names(self) -> set[str]:
         return {slot.name for _, _, slot in self.slots()}
 
+    @property
+    def program(self) -> str:
+        """The first element, which holds no slot."""
+        return "".join(part for part in self.groups[0][1][0] if isinstance(part, str))
+
     def render(self, arguments: Mapping[str, Any]) -> list[str]:
         rendered: list[str] = []
         for optional, elements in self.groups:
@@ -127,7 +132,7 @@ def refuse(name: str, detail: str, value: object) -> Fault:
 def refuse_size(name: str, size: int) -> Fault:
     return Fault(
         FaultKind.TOO_LARGE,
-        f"{name} has {size} bytes; a program takes at most {LONGEST_ELEMENT_BYTES} in one argument or variable",
+        f"{name} has {size} bytes; an argument or a variable holds at most {LONGEST_ELEMENT_BYTES}",
         hint="pass less, or let the tool read its arguments as JSON from standard input",
         details={"field": name, "bytes": size, "limit_bytes": LONGEST_ELEMENT_BYTES},
     )

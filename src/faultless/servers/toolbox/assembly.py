@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def assemble(
-    name: str, description: str, source: str, action: Action, schema: dict[str, Any], traits: Traits
+    name: str, description: str, *, source: str, action: Action, schema: dict[str, Any], traits: Traits
 ) -> Definition:
     """A definition whose parts are proved to fit each other."""
     check_name(name)

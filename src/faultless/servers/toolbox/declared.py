@@ -17,6 +17,8 @@ from faultless.servers.toolbox.directives import LONGEST_TIMEOUT_SECONDS, Traits
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pydantic_core import ErrorDetails
+
 FILE_NAME = "tools.toml"
 _NO_PARAMETERS = {"type": "object", "properties": {}, "additionalProperties": False}
 
@@ -82,7 +84,14 @@ def _define(path: Path, name: str, table: object) -> Definition:
         action = Command(parse_list(entry.command), entry.stdin)
     except TemplateError as refused:
         raise BrokenDefinitionError(str(refused)) from None
-    return assemble(name, entry.description, path.name, action, entry.parameters, _traits(entry))
+    return assemble(
+        name,
+        entry.description,
+        source=path.name,
+        action=action,
+        schema=entry.parameters,
+        traits=_traits(entry),
+    )
 
 
 def _traits(entry: Entry) -> Traits:
@@ -104,7 +113,7 @@ def _traits(entry: Entry) -> Traits:
     )
 
 
-def _complain(error: Any) -> str:
+def _complain(error: ErrorDetails) -> str:
     place = ".".join(str(step) for step in error["loc"])
     if error["type"] == "extra_forbidden":
         return f"unknown key {place!r}{close_matches(place, Entry.model_fields)}"

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def diagnose(root: Path) -> list[Check]:
     bash = shutil.which("bash")
-    checks = [Check("bash", bash is not None, bash or "not on PATH", "install bash; mcbox tools are bash functions")]
+    checks = [
+        Check("bash", bash is not None, bash or "not on PATH", "install bash; mcbox tools are bash functions")
+    ]
     try:
         folder = find_folder(root, None, os.environ)
     except Fault as fault:

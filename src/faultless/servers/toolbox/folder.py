@@ -7,8 +7,8 @@ import stat
 from typing import TYPE_CHECKING, Any
 
 from faultless.servers.toolbox import declared, mcbox
-from faultless.servers.toolbox.definition import BrokenDefinitionError, Loaded
-from faultless.servers.toolbox.header import has_header, load_script
+from faultless.servers.toolbox.definition import BrokenDefinitionError, Definition, Loaded
+from faultless.servers.toolbox.header import has_header, load_script, tool_name
 from faultless.servers.toolbox.python_file import load_python
 
 if TYPE_CHECKING:
@@ -57,13 +57,10 @@ class Folder:
         loaded = Loaded()
         path = self.path / name
         try:
-            if not has_header(path):
-                return await load_python(path, describe) if name.endswith(".py") else loaded
-            if not mode & _EXECUTABLE:
-                raise BrokenDefinitionError(f"it is not executable: chmod +x {name}", name=name.split(".")[0])
-            definition = load_script(path)
-            if definition is not None:
-                loaded.definitions.append(definition)
+            if has_header(path):
+                loaded.definitions.append(_load_executable(path, mode))
+            elif name.endswith(".py"):
+                return await load_python(path, describe)
         except BrokenDefinitionError as broken:
             loaded.skip(name, broken)
         except OSError as problem:
@@ -85,6 +82,12 @@ class Folder:
                 continue
             if stat.S_ISREG(found.st_mode):
                 yield entry, found
+
+
+def _load_executable(path: Path, mode: int) -> Definition:
+    if not mode & _EXECUTABLE:
+        raise BrokenDefinitionError(f"it is not executable: chmod +x {path.name}", name=tool_name(path))
+    return load_script(path)
 
 
 def _counts(name: str, mode: int) -> bool:

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class Functions:
-    """The pools of a folder's Python files. `tasks` outlives calls while a session runs; else each call is cold."""
+    """The pools of a folder's Python files.
+
+    While a session runs, `tasks` outlives the calls and workers stay; without it every call is a cold one.
+    """
 
     def __init__(self, open_pool: Callable[[Path], Pool]) -> None:
         self._open_pool = open_pool
@@ -43,18 +46,24 @@ class Functions:
             await pool.close()
 
     async def call(
-        self, definition: Definition, action: PythonFunction, arguments: dict[str, Any], seconds: float, redactor: Redactor
-    ) -> Output:  # fmt: skip
+        self,
+        definition: Definition,
+        action: PythonFunction,
+        arguments: dict[str, Any],
+        *,
+        seconds: float,
+        redactor: Redactor,
+    ) -> Output:
         async with self._worker(action.path) as worker:
             try:
                 with anyio.fail_after(seconds):
                     answer = await worker.exchange({"function": action.function, "arguments": arguments})
             except TimeoutError:
                 await worker.stop()
-                raise timed_out(definition.name, seconds, _last_words(worker)) from None
+                raise timed_out(definition.name, seconds, _last_words(worker, action.path.parent)) from None
             except WorkerEndedError:
                 await worker.stop()
-                raise _crashed(definition, worker) from None
+                raise _crashed(definition, worker, action.path.parent) from None
             if answer["children"]:
                 log.warn("tool left processes behind", tool=definition.name)
                 await worker.stop()
@@ -151,12 +160,12 @@ def clean_text(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def _last_words(worker: Worker) -> dict[str, Json]:
-    words = worker.last_words()
+def _last_words(worker: Worker, folder: Path) -> dict[str, Json]:
+    words = worker.last_words().replace(f"{folder}/", "")
     return {"output": "", "stderr": clean(words.strip()[-STDERR_TAIL:], STDERR_TAIL)}
 
 
-def _crashed(definition: Definition, worker: Worker) -> Fault:
+def _crashed(definition: Definition, worker: Worker, folder: Path) -> Fault:
     finished = worker.finished
     code = finished.exit_code if finished else None
     name = finished.signal if finished else None
@@ -165,5 +174,5 @@ def _crashed(definition: Definition, worker: Worker) -> Fault:
         FaultKind.CRASH,
         f"{definition.name} {how}",
         hint="details.stderr holds its last words",
-        details={**_last_words(worker), "signal": name, "exit_code": code},
+        details={**_last_words(worker, folder), "signal": name, "exit_code": code},
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from faultless.servers.toolbox.argv import Template, TemplateError, parse_line
 from faultless.servers.toolbox.assembly import assemble
 from faultless.servers.toolbox.definition import BrokenDefinitionError, Definition, Script
-from faultless.servers.toolbox.directives import KNOWN, Reader, read_schema
+from faultless.servers.toolbox.directives import Reader, read_schema
 from faultless.servers.toolbox.parameters import Parameter, object_schema, parse_parameter
 
 if TYPE_CHECKING:
@@ -31,21 +31,22 @@ def has_header(path: Path) -> bool:
     return bool(_read_block(path))
 
 
-def load_script(path: Path) -> Definition | None:
-    """None for a file without `@tool`, which is nobody's tool."""
-    block = _read_block(path)
-    if not block:
-        return None
-    name = path.name.split(".")[0]
+def tool_name(path: Path) -> str:
+    """The file's name up to the first dot, unless `@name` says otherwise."""
+    return path.name.split(".", 1)[0]
+
+
+def load_script(path: Path) -> Definition:
     try:
-        return _define(path, block)
+        return _define(path, _read_block(path))
     except BrokenDefinitionError as broken:
-        raise BrokenDefinitionError(broken.reason, name=broken.name or name, line=broken.line) from None
+        name = broken.name or tool_name(path)
+        raise BrokenDefinitionError(broken.reason, name=name, line=broken.line) from None
 
 
 def _define(path: Path, block: list[Line]) -> Definition:
     reader = Reader(path.parent)
-    name, description = path.name.split(".")[0], ""
+    name, description = tool_name(path), ""
     parameters: list[Parameter] = []
     schema: dict[str, Any] | None = None
     template = Template()
@@ -71,7 +72,8 @@ def _define(path: Path, block: list[Line]) -> Definition:
     if schema is not None and parameters:
         raise BrokenDefinitionError("@schema and @param both say what the parameters are; keep one")
     schema = schema or object_schema(parameters)
-    return assemble(name, description, path.name, Script(path, template), schema, reader.traits)
+    action = Script(path, template)
+    return assemble(name, description, source=path.name, action=action, schema=schema, traits=reader.traits)
 
 
 def _read_block(path: Path) -> list[Line]:
@@ -94,17 +96,17 @@ def _continue(first: re.Match[str], index: int, lines: list[str]) -> list[Line]:
         if closed or not text.startswith(mark) or (not mark and not text):
             break
         text, closed = _strip_closer(text) if text.endswith(_CLOSERS) else (text, False)
-        text = text[len(mark) :].strip() if text.startswith(mark) else ""
-        _append(block, number, text)
+        _append(block, number, text[len(mark) :] if text.startswith(mark) else "")
     return block
 
 
 def _append(block: list[Line], number: int, text: str) -> None:
-    match = _DIRECTIVE.match(text)
-    if match and (match["word"] in KNOWN or not text.endswith(".")):
-        block.append(Line(number, text))
-    elif text:
-        block[-1].text += f"\n{text}"
+    """A directive, or more of the one before: prose after @tool, lines set in, the rest of a JSON object."""
+    last = block[-1]
+    if _DIRECTIVE.match(text.strip()):
+        block.append(Line(number, text.strip()))
+    elif len(block) == 1 or text.startswith(("  ", "\t")) or last.text.count("{") > last.text.count("}"):
+        last.text = f"{last.text}\n{text.strip()}".rstrip()
 
 
 def _strip_closer(text: str) -> tuple[str, bool]:

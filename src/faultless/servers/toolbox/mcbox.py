@@ -53,9 +53,7 @@ def load_identity(folder: Path) -> Identity:
 def load_mcbox(folder: Path) -> Loaded:
     loaded = Loaded()
     try:
-        tools = _read_object(folder / TOOLS).get("tools")
-        if not isinstance(tools, list):
-            raise BrokenDefinitionError('has no list "tools"', name=TOOLS)
+        tools = _read_tools(folder)
     except BrokenDefinitionError as broken:
         loaded.skip(TOOLS, broken)
         return loaded
@@ -68,6 +66,13 @@ def load_mcbox(folder: Path) -> Loaded:
         except BrokenDefinitionError as broken:
             loaded.skip(TOOLS, BrokenDefinitionError(broken.reason, name=shown))
     return loaded
+
+
+def _read_tools(folder: Path) -> list[object]:
+    tools = _read_object(folder / TOOLS).get("tools")
+    if not isinstance(tools, list):
+        raise BrokenDefinitionError('has no list "tools"', name=TOOLS)
+    return tools
 
 
 def _define(folder: Path, entry: object, env: tuple[str, ...]) -> Definition:
@@ -93,7 +98,7 @@ def _define(folder: Path, entry: object, env: tuple[str, ...]) -> Definition:
     )
     prefix = os.environ.get("MCBOX_TOOLS_FUNCTION_NAME_PREFIX", "tool_")
     action = BashFunction(folder / FUNCTIONS, prefix + name)
-    definition = assemble(name, description, TOOLS, action, schema, traits)
+    definition = assemble(name, description, source=TOOLS, action=action, schema=schema, traits=traits)
     if _OPENING & schema.keys():
         return definition
     # mcbox refuses arguments that `properties` does not name, and its tools rely on it.

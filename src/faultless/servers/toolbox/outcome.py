@@ -38,9 +38,10 @@ def read_run(definition: Definition, finished: Finished, call: Call, redactor: R
             details=told,
         )
     if finished.exit_code not in definition.ok_exits:
+        complaint = _last_line(stderr or finished.stdout.text)
         raise Fault(
             FaultKind.ENGINE_ERROR,
-            f"{name} failed with exit code {finished.exit_code}{_last_line(stderr or finished.stdout.text.strip())}",
+            f"{name} failed with exit code {finished.exit_code}{complaint}",
             hint="output and details.stderr say what the tool found wrong",
             details=told,
         )

@@ -123,7 +123,9 @@ def _define(path: Path, entry: dict[str, Any], shared: Traits) -> Definition:
     action = PythonFunction(
         path, entry["name"], returns_text=entry["form"] == "text", wraps_result=entry["form"] == "wrapped"
     )
-    return assemble(entry["name"], docstring.description, path.name, action, schema, traits)
+    return assemble(
+        entry["name"], docstring.description, source=path.name, action=action, schema=schema, traits=traits
+    )
 
 
 def _read_directives(path: Path, text: str, start: Traits) -> Traits:

@@ -87,7 +87,9 @@ class Runner:
     ) -> Output:
         seconds = definition.timeout_seconds or self._settings.timeout_seconds
         if isinstance(definition.action, PythonFunction):
-            return await self._functions.call(definition, definition.action, arguments, seconds, redactor)
+            return await self._functions.call(
+                definition, definition.action, arguments, seconds=seconds, redactor=redactor
+            )
         mark = secrets.token_hex(8)
         finished = await process.run(self._spec(definition, arguments, seconds, mark))
         if isinstance(definition.action, BashFunction):
@@ -138,7 +140,7 @@ def replace_duration(finished: Finished, seconds: float) -> Finished:
 def _variables(arguments: dict[str, Any], script: Path | None) -> dict[str, str]:
     """ARG_NAME for every argument that a variable can hold.
 
-    What it cannot hold stays away, since standard input has it too; a script that asks for it by name is told.
+    What it cannot hold stays away, since standard input has it too; a script that names it gets a refusal.
     """
     variables: dict[str, str] = {}
     for name, value in arguments.items():
@@ -154,7 +156,7 @@ def _variables(arguments: dict[str, Any], script: Path | None) -> dict[str, str]
 
 
 def _after_mark(action: BashFunction, finished: Finished, mark: str) -> Finished:
-    """What was said before the function began is the file's; a function that never began is a system failure."""
+    """What came before the mark is the file's own; without a mark the function never began."""
     before, found, after = finished.stderr.text.partition(f"{mark}\n")
     if found:
         return replace(finished, stderr=Captured(after, finished.stderr.dropped_bytes))

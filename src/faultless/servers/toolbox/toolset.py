@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 WATCH_SECONDS = 0.5
 DEFAULTS: dict[str, Any] = {
+    "folder": None,
     "tools": None,
     "timeout_seconds": 60.0,
     "parallel": 16,
@@ -117,12 +118,13 @@ class Toolbox:
 
 
 def build(root: Path, options: dict[str, Any]) -> Toolset:
+    _honour_mcbox_level(os.environ)
     return build_toolbox(root, options).toolset
 
 
 def build_toolbox(root: Path, options: dict[str, Any]) -> Toolbox:
     given = DEFAULTS | {name: value for name, value in options.items() if value is not None}
-    folder = find_folder(root, given["tools"], os.environ)
+    folder = find_folder(root, given["folder"] or given["tools"], os.environ)
     writable = [Path(os.path.realpath(root / name)) for name in given["writable"]]
     readable = [folder, Path(__file__).parent, *map(Path, dict.fromkeys((sys.prefix, sys.base_prefix)))]
     settings = Settings(
@@ -134,6 +136,12 @@ def build_toolbox(root: Path, options: dict[str, Any]) -> Toolbox:
         sandbox=build_sandbox(readable, writable) if given["sandbox"] else None,
     )
     return Toolbox(Folder(folder), settings, Admission(given["parallel"], given["waiting"]))
+
+
+def _honour_mcbox_level(environment: Mapping[str, str]) -> None:
+    level = environment.get("MCBOX_LOG_LEVEL", "").strip().upper()
+    if level in log.Level.__members__ and not environment.get("FAULTLESS_LOG_LEVEL"):
+        log.configure(log.Level[level])
 
 
 def find_folder(root: Path, named: str | None, environment: Mapping[str, str]) -> Path:

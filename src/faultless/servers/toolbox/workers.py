@@ -24,7 +24,8 @@ FOLDER = Path(__file__).parent / "worker"
 # Under a name of its own, for the owner's file may import a `worker` too.
 _PROGRAM = (
     "import sys, importlib.util as u; n = '_faultless_worker';"
-    "s = u.spec_from_file_location(n, sys.argv[1] + '/__init__.py', submodule_search_locations=[sys.argv[1]]);"
+    "d = sys.argv[1];"
+    "s = u.spec_from_file_location(n, d + '/__init__.py', submodule_search_locations=[d]);"
     "sys.modules[n] = u.module_from_spec(s);"
     "from _faultless_worker.serving import main; main(int(sys.argv[2]), sys.argv[3])"
 )
@@ -35,6 +36,7 @@ _IMPORT_SECONDS = 20.0
 _END_SECONDS = 10.0
 _IDLE_AT_MOST = 4
 _MARK = "\x1e\n"
+_OUR_FRAMES = (f'File "{FOLDER}', 'File "<string>"')
 
 
 class WorkerEndedError(Exception):
@@ -70,8 +72,9 @@ class Worker:
         self.channel.close()
 
     def last_words(self) -> str:
-        """What was printed since the last call began."""
-        return self.finished.stderr.text.rsplit(_MARK, 1)[-1] if self.finished else ""
+        """What was printed since the last call began, without the frames of our own code in a crash dump."""
+        words = self.finished.stderr.text.rsplit(_MARK, 1)[-1] if self.finished else ""
+        return "\n".join(line for line in words.splitlines() if not line.lstrip().startswith(_OUR_FRAMES))
 
     async def _send(self, rest: memoryview) -> None:
         try:
@@ -131,7 +134,7 @@ class Pool:
 
     async def _start(self, tasks: TaskGroup) -> Worker:
         ours, theirs = socket.socketpair()
-        ours.setblocking(False)  # noqa: FBT003 - the socket's own signature
+        ours.setblocking(False)
         worker = Worker(ours)
         words = [self._python, "-c", _PROGRAM, str(FOLDER), str(theirs.fileno()), str(self._path)]
         try:
