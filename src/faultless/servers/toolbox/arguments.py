@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from faultless.contract import Fault, FaultKind
 from faultless.kit.validation import invalid_params
+from faultless.servers.toolbox.argv import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,9 +21,20 @@ def prepare(definition: Definition, raw: dict[str, Any], root: Root) -> dict[str
     if violations:
         raise invalid_params(violations, hint=_hint(definition, violations))
     arguments = _fill_in(definition, raw) if definition.fills_defaults else raw
-    for path in _find_paths(definition, arguments):
-        root.resolve(path)
+    for name, path in _find_paths(definition, arguments):
+        _prove(name, path, root)
     return arguments
+
+
+def _prove(name: str, path: str, root: Root) -> None:
+    try:
+        root.resolve(path)
+    except Fault as fault:
+        if fault.kind is FaultKind.INVALID_PARAMS:
+            raise refuse(name, fault.message, path) from fault
+        raise Fault(
+            fault.kind, f"{name}: {fault.message}", hint=fault.hint, details={"field": name}
+        ) from fault
 
 
 def _fill_in(definition: Definition, raw: dict[str, Any]) -> dict[str, Any]:
@@ -33,11 +46,11 @@ def _fill_in(definition: Definition, raw: dict[str, Any]) -> dict[str, Any]:
     return raw | absent
 
 
-def _find_paths(definition: Definition, arguments: dict[str, Any]) -> Iterator[str]:
+def _find_paths(definition: Definition, arguments: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Strings whose schema says "format": "path", alone, in a list, or as one of several types."""
     for name, rule in definition.properties.items():
         if name in arguments:
-            yield from _paths_in(rule, arguments[name])
+            yield from ((name, path) for path in _paths_in(rule, arguments[name]))
 
 
 def _paths_in(rule: object, value: object) -> Iterator[str]:

@@ -155,7 +155,7 @@ def _parse(text: str) -> Element:
 def _fill(element: Element, arguments: Mapping[str, Any], *, guarded: bool) -> list[str]:
     first = element[0]
     if not isinstance(first, Slot):
-        return [_check("".join(_text(part, arguments) for part in element), element)]
+        return [_check("".join(_text(part, arguments) for part in element), element, arguments)]
     value = arguments.get(first.name)
     if first.flag is not None:
         return [first.flag] if value is True else []
@@ -166,17 +166,17 @@ def _fill(element: Element, arguments: Mapping[str, Any], *, guarded: bool) -> l
     for text in texts:
         if text.startswith("-") and not guarded:
             raise refuse(first.name, "a value that starts with '-' could be read as an option", text)
-    return [_check(text, element) for text in texts]
+    return [_check(text, element, arguments) for text in texts]
 
 
 def _text(part: str | Slot, arguments: Mapping[str, Any]) -> str:
     return part if isinstance(part, str) else as_text(arguments.get(part.name))
 
 
-def _check(text: str, element: Element) -> str:
+def _check(text: str, element: Element, arguments: Mapping[str, Any]) -> str:
     name = next((part.name for part in element if isinstance(part, Slot)), "argv")
     if "\0" in text:
-        raise refuse(name, "a command line cannot hold a NUL character", text)
+        raise refuse(name, "a command line cannot hold a NUL character", arguments.get(name))
     size = len(text.encode())
     if size > LONGEST_ELEMENT_BYTES:
         raise refuse_size(name, size)

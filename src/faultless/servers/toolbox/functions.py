@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from faultless.contract import Fault, FaultKind, Json, clean
+from faultless.contract.text import replace_surrogates
 from faultless.kit import log
 from faultless.kit.toolset import Output
 from faultless.servers.toolbox.outcome import STDERR_TAIL, answer_with, timed_out
@@ -60,10 +61,10 @@ class Functions:
                     answer = await worker.exchange({"function": action.function, "arguments": arguments})
             except TimeoutError:
                 await worker.stop()
-                raise timed_out(definition.name, seconds, _last_words(worker, action.path.parent)) from None
+                raise timed_out(definition.name, seconds, _last_words(worker)) from None
             except WorkerEndedError:
                 await worker.stop()
-                raise _crashed(definition, worker, action.path.parent) from None
+                raise _crashed(definition, worker) from None
             if answer["children"]:
                 log.warn("tool left processes behind", tool=definition.name)
                 await worker.stop()
@@ -128,6 +129,13 @@ def _read_answer(definition: Definition, action: PythonFunction, answer: dict[st
                 "traceback": clean(raised["traceback"], 20_000),
             },
         )
+    if "unwritable" in answer:
+        raise Fault(
+            FaultKind.ENGINE_ERROR,
+            clean(f"{definition.name} returned what JSON cannot hold: {answer['unwritable']}"),
+            hint="return text, numbers, lists, dicts or dataclasses",
+            details=told,
+        )
     if "too_large" in answer:
         raise Fault(
             FaultKind.TOO_LARGE,
@@ -153,19 +161,15 @@ def _answer_text(definition: Definition, value: object, told: dict[str, Json]) -
             hint="correct the function, or its return hint",
             details=told,
         )
-    return Output(None, clean_text(value))
+    return Output(None, replace_surrogates(value))
 
 
-def clean_text(text: str) -> str:
-    return text.encode(errors="replace").decode()
-
-
-def _last_words(worker: Worker, folder: Path) -> dict[str, Json]:
-    words = worker.last_words().replace(f"{folder}/", "")
+def _last_words(worker: Worker) -> dict[str, Json]:
+    words = worker.last_words()
     return {"output": "", "stderr": clean(words.strip()[-STDERR_TAIL:], STDERR_TAIL)}
 
 
-def _crashed(definition: Definition, worker: Worker, folder: Path) -> Fault:
+def _crashed(definition: Definition, worker: Worker) -> Fault:
     finished = worker.finished
     code = finished.exit_code if finished else None
     name = finished.signal if finished else None
@@ -174,5 +178,5 @@ def _crashed(definition: Definition, worker: Worker, folder: Path) -> Fault:
         FaultKind.CRASH,
         f"{definition.name} {how}",
         hint="details.stderr holds its last words",
-        details={**_last_words(worker, folder), "signal": name, "exit_code": code},
+        details={**_last_words(worker), "signal": name, "exit_code": code},
     )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from faultless.servers.toolbox.environment import Redactor
 
 STDERR_TAIL = 4000
+FAULT_OUTPUT = 100_000
 _MESSAGE_TAIL = 300
 
 
@@ -52,12 +53,20 @@ def read_run(definition: Definition, finished: Finished, call: Call, redactor: R
 
 def run_details(finished: Finished) -> dict[str, Json]:
     return {
-        "output": finished.stdout.text,
+        "output": shorten(finished.stdout.text),
         "exit_code": finished.exit_code,
         "signal": finished.signal,
         "stderr": clean(finished.stderr.text.strip()[-STDERR_TAIL:], STDERR_TAIL),
         "duration_seconds": round(finished.duration_seconds, 3),
     }
+
+
+def shorten(text: str) -> str:
+    """Both ends of output that goes into a fault."""
+    if len(text) <= FAULT_OUTPUT:
+        return text
+    half = FAULT_OUTPUT // 2
+    return f"{text[:half]}\n[{len(text) - 2 * half} characters left out]\n{text[-half:]}"
 
 
 def deadline_of(finished: Finished) -> float:

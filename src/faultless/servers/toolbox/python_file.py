@@ -29,6 +29,7 @@ _ALLOWED = frozenset({"timeout", "readonly", "idempotent", "destructive", "openw
 async def load_python(path: Path, describe: Callable[[Path], Awaitable[dict[str, Any]]]) -> Loaded:
     """A file without candidates is not even imported: it is a script, and importing would run it."""
     loaded = Loaded()
+    candidates: list[str] = []
     try:
         candidates, loaded.skipped = look_at(path)
         if candidates:
@@ -36,7 +37,8 @@ async def load_python(path: Path, describe: Callable[[Path], Awaitable[dict[str,
             _refuse_broken(description)
             _define_all(path, description, loaded)
     except BrokenDefinitionError as broken:
-        loaded.skip(path.name, broken)
+        for name in candidates or [path.stem]:
+            loaded.skip(path.name, BrokenDefinitionError(broken.reason, name=name, line=broken.line))
     return loaded
 
 

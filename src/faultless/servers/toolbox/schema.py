@@ -41,7 +41,9 @@ class Schema:
                 dict(schema), mask="the value", validate_formats=True, retriever=_refuse_fetching
             )
         except (jsonschema_rs.ValidationError, ValueError, TypeError) as refused:
-            raise SchemaError(f"the schema is invalid: {_first_line(refused)}") from None
+            place = ".".join(str(step) for step in getattr(refused, "instance_path", ()))
+            where = f"{place}: " if place else ""
+            raise SchemaError(f"the schema is invalid: {where}{_first_line(refused)}") from None
 
     def find_violations(self, value: object) -> list[dict[str, Json]]:
         try:

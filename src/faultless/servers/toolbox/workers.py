@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import socket
 import struct
@@ -36,6 +37,7 @@ _IMPORT_SECONDS = 20.0
 _END_SECONDS = 10.0
 _IDLE_AT_MOST = 4
 _MARK = "\x1e\n"
+_FOLDER_IN_FRAME = re.compile(r'(?<=^  )File "[^"\n]*/', re.MULTILINE)
 _OUR_FRAMES = (f'File "{FOLDER}', 'File "<string>"')
 
 
@@ -74,7 +76,8 @@ class Worker:
     def last_words(self) -> str:
         """What was printed since the last call began, without the frames of our own code in a crash dump."""
         words = self.finished.stderr.text.rsplit(_MARK, 1)[-1] if self.finished else ""
-        return "\n".join(line for line in words.splitlines() if not line.lstrip().startswith(_OUR_FRAMES))
+        lines = [line for line in words.splitlines() if not line.lstrip().startswith(_OUR_FRAMES)]
+        return _FOLDER_IN_FRAME.sub('File "', "\n".join(lines))
 
     async def _send(self, rest: memoryview) -> None:
         try:

@@ -83,9 +83,16 @@ def load(path: str) -> types.ModuleType:
 
 def perform(function: describing.Function, arguments: dict[str, Value], path: str, printed: Printed) -> bytes:
     try:
-        answer = encode({"returned": hints.dump(function.call(arguments))}, printed)
+        returned = function.call(arguments)
     except BaseException as problem:  # noqa: BLE001 - as in main; a SystemExit must not end the worker
         return encode({"raised": explain(problem, path)}, printed)
+    try:
+        answer = encode({"returned": hints.dump(returned)}, printed)
+    except TypeError as problem:
+        return encode({"unwritable": str(problem)[:2000]}, printed)
+    except (ValueError, RecursionError) as problem:
+        deep = isinstance(problem, RecursionError)
+        return encode({"unwritable": "it never ends" if deep else "NaN or infinity"}, printed)
     return answer if len(answer) <= LARGEST_ANSWER else encode({"too_large": len(answer)}, printed)
 
 
