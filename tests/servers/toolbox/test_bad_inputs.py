@@ -9,7 +9,7 @@ import pytest
 from faultless.contract import read
 from faultless.kit.testing import ERAS, Era, WireClient
 from tests.servers.toolbox.cases import ARGUMENTS, CASES, MISSING, Case
-from tests.servers.toolbox.conftest import TOKEN, Serve
+from tests.servers.toolbox.conftest import TOKEN, in_memory
 
 
 def complaints(case: Case, answer: dict[str, Any]) -> list[str]:
@@ -51,16 +51,17 @@ def test_the_session_lives_after_all_of_it(specimen: WireClient) -> None:
     assert specimen.call("grumble")["result"]["content"] == [{"type": "text", "text": "answer"}]
 
 
+@pytest.mark.anyio
 @pytest.mark.parametrize("era", ERAS)
-def test_faults_as_results_turns_refusals_into_results(
-    serve: Serve, specimen_folder: Path, workplace: Path, era: Era
+async def test_faults_as_results_turns_refusals_into_results(
+    specimen_folder: Path, workplace: Path, era: Era
 ) -> None:
-    server = serve(specimen_folder, workplace, "--faults", "result").open(era)
-    for case in ARGUMENTS[:3]:
-        result = server.call(case.tool, case.arguments)["result"]
-        assert result["isError"] is True
-        assert result["structuredContent"]["fault"]["message"] == case.message
-    assert "error" in server.call("nobody_knows")
+    async with in_memory(specimen_folder, workplace, era, faults="result") as server:
+        for case in ARGUMENTS[:3]:
+            result = (await server.call(case.tool, case.arguments))["result"]
+            assert result["isError"] is True
+            assert result["structuredContent"]["fault"]["message"] == case.message
+        assert "error" in await server.call("nobody_knows")
 
 
 def test_all_violations_come_with_their_places_and_the_allowed_values(specimen: WireClient) -> None:

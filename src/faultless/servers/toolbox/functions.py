@@ -46,6 +46,13 @@ class Functions:
         for pool in pools.values():
             await pool.close()
 
+    def abandon(self) -> None:
+        """The session ends, and its task group ends the workers."""
+        self.tasks = None
+        for pool in self._pools.values():
+            pool.abandon()
+        self._pools.clear()
+
     async def call(
         self,
         definition: Definition,

@@ -93,7 +93,8 @@ class Toolbox:
                         told = now
                         await tell_changed()
             finally:
-                self._functions.tasks = None
+                self._functions.abandon()
+                self._signature = None  # the next session starts workers of its own
 
     def _identify(self) -> Identity:
         try:

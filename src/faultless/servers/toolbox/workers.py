@@ -135,6 +135,12 @@ class Pool:
         while self._idle:
             await self._idle.pop().stop()
 
+    def abandon(self) -> None:
+        """The task group that keeps the processes is ending, and them with it."""
+        self._closed = True
+        while self._idle:
+            self._idle.pop().channel.close()
+
     async def _start(self, tasks: TaskGroup) -> Worker:
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
