@@ -72,9 +72,11 @@ class Boundary:
 
     @asynccontextmanager
     async def _accompany(self, _: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+        if self.toolset.accompany is None:
+            yield {}
+            return
         async with anyio.create_task_group() as tasks:
-            if self.toolset.accompany:
-                tasks.start_soon(self._run_beside, self.toolset.accompany)
+            tasks.start_soon(self._run_beside, self.toolset.accompany)
             yield {}
             tasks.cancel_scope.cancel()
 

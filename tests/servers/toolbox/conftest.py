@@ -67,8 +67,11 @@ class Memory:
         text: str = (await self.call(tool, arguments))["result"]["content"][0]["text"]
         return text
 
+    async def tools(self) -> list[types.Tool]:
+        return (await self._client.list_tools()).tools
+
     async def names(self) -> list[str]:
-        return [tool.name for tool in (await self._client.list_tools()).tools]
+        return [tool.name for tool in await self.tools()]
 
     @property
     def introduction(self) -> tuple[str, str, str | None]:
