@@ -131,7 +131,7 @@ def test_a_parameter_line_becomes_a_schema(text: str) -> None:
 MISTAKES = {
     "# @tool x\n# @param": ("@param '' is not `name: type = default  description`", 2),
     "# @tool x\n# @param limit": ("@param 'limit' is not `name: type = default  description`", 2),
-    "# @tool x\n# @param a: sting": ("unknown type 'sting', did you mean 'string' or 'int'?", 2),
+    "# @tool x\n# @param a: sting": ("unknown type 'sting', did you mean 'string' or 'str' or 'integer'?", 2),
     "# @tool x\n# @param a: x|": ("the choices 'x|' hold an empty one", 2),
     "# @tool x\n# @param a: x|y = z": ("the default z of 'a' breaks its own type", 2),
     "# @tool x\n# @param a: int\n# @param a: int": ("the parameter 'a' is defined twice", None),

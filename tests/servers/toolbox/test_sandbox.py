@@ -50,6 +50,10 @@ def make_folder(home: Path) -> Path:
     return home
 
 
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
 @needs_bubblewrap
 @pytest.mark.anyio
 async def test_only_named_folders_can_be_written_and_there_is_no_network(tmp_path: Path) -> None:
@@ -69,8 +73,8 @@ async def test_only_named_folders_can_be_written_and_there_is_no_network(tmp_pat
             assert result["isError"] is True
             assert "Read-only file system" in result["structuredContent"]["fault"]["message"]
         assert await server.say("network") == "['lo']"
-    assert sorted(path.name for path in inside.iterdir()) == ["function", "script"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["allowed", "tools"]
+    assert names_in(inside) == ["function", "script"]
+    assert names_in(tmp_path) == ["allowed", "tools"]
 
 
 @needs_bubblewrap
