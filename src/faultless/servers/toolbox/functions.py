@@ -116,7 +116,7 @@ class Functions:
         try:
             yield worker
         except BaseException:
-            await worker.stop()
+            await pool.dismiss(worker)
             raise
         await pool.release(worker)
 

@@ -35,7 +35,11 @@ LIFE_SECONDS = 7 * 24 * 3600.0
 """A worker that has been there for so long is replaced by the next call."""
 _IMPORT_SECONDS = 20.0
 _END_SECONDS = 10.0
-_IDLE_AT_MOST = 4
+_IDLE_AT_MOST = 16
+_IDLE_SECONDS = 60.0
+"""A worker that nobody has needed for so long is let go, unless it is the last."""
+_PATIENCE_SECONDS = 0.01
+"""Most functions return before another worker could have been started."""
 _MARK = "\x1e\n"
 _FOLDER_IN_FRAME = re.compile(r'(?<=^  )File "[^"\n]*/', re.MULTILINE)
 _OUR_FRAMES = (f'File "{FOLDER}', 'File "<string>"')
@@ -112,34 +116,55 @@ class Pool:
         self._path = path
         self._make_spec = make_spec
         self._python = python
-        self._idle: list[Worker] = []
+        self._idle: list[tuple[Worker, float]] = []
+        self._busy = 0
+        self._freed = anyio.Event()
         self._closed = False
 
     async def hire(self, tasks: TaskGroup) -> Worker:
-        while self._idle:
-            worker = self._idle.pop()
-            if not worker.ended.is_set():
-                return worker
-            await worker.stop()
-        return await self._start(tasks)
+        patience = anyio.current_time() + _PATIENCE_SECONDS
+        while not self._idle and self._busy and anyio.current_time() < patience:
+            with anyio.move_on_after(patience - anyio.current_time()):
+                await self._freed.wait()
+        self._busy += 1
+        try:
+            while self._idle:
+                worker, _ = self._idle.pop()
+                if not worker.ended.is_set():
+                    return worker
+                await worker.stop()
+            return await self._start(tasks)
+        except BaseException:
+            self._busy -= 1
+            raise
 
     async def release(self, worker: Worker) -> None:
+        self._busy -= 1
         if self._closed or len(self._idle) >= _IDLE_AT_MOST or worker.ended.is_set():
             await worker.stop()
         else:
-            self._idle.append(worker)
+            self._idle.append((worker, anyio.current_time()))
+        self._freed.set()
+        self._freed = anyio.Event()
+        if len(self._idle) > 1 and self._idle[0][1] < anyio.current_time() - _IDLE_SECONDS:
+            await self._idle.pop(0)[0].stop()
+
+    async def dismiss(self, worker: Worker) -> None:
+        """After a call that must end now."""
+        self._busy -= 1
+        await worker.stop()
 
     async def close(self) -> None:
         """End the idle ones; a busy one ends when its call does."""
         self._closed = True
         while self._idle:
-            await self._idle.pop().stop()
+            await self._idle.pop()[0].stop()
 
     def abandon(self) -> None:
         """The task group that keeps the processes is ending, and them with it."""
         self._closed = True
         while self._idle:
-            self._idle.pop().channel.close()
+            self._idle.pop()[0].channel.close()
 
     async def _start(self, tasks: TaskGroup) -> Worker:
         ours, theirs = socket.socketpair()
