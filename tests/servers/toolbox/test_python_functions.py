@@ -178,3 +178,35 @@ async def test_the_functions_of_a_file_are_tools(tmp_path: Path) -> None:
         }
         assert await server.say("nothing") == ""
         assert (await server.call("untyped", {"text": "x"}))["result"]["structuredContent"] == {"text": "x"}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("import threading; threading.Event().wait()", "its import did not end in time"),
+        ("import os; os._exit(3)", "its import ended the interpreter"),
+        ("raise SystemExit(3)", "cannot be imported: SystemExit: 3"),
+        ("1 / 0", "cannot be imported: ZeroDivisionError: division by zero"),
+    ],
+)
+async def test_a_file_that_cannot_be_imported_costs_only_its_own_tools(
+    tmp_path: Path, line: str, reason: str
+) -> None:
+    (tmp_path / "broken.py").write_text(
+        f'{line}\n\n\ndef lost(a: int) -> int:\n    """Lost."""\n    return a\n'
+    )
+    (tmp_path / "good.py").write_text('def kept(a: int) -> int:\n    """Kept."""\n    return a\n')
+    async with in_memory(tmp_path, tmp_path, timeout_seconds=2.0) as server:
+        assert await server.names() == ["kept"]
+        error = (await server.call("lost", {"a": 1}))["error"]
+        assert (error["code"], error["data"]["details"]["reason"]) == (-32603, reason)
+        assert await server.say("kept", {"a": 1}) == '{"result":1}'
+
+
+@pytest.mark.anyio
+async def test_an_interpreter_that_is_missing_is_told(tmp_path: Path) -> None:
+    (tmp_path / "good.py").write_text('def kept(a: int) -> int:\n    """Kept."""\n    return a\n')
+    async with in_memory(tmp_path, tmp_path, python="no-such-python") as server:
+        error = (await server.call("kept", {"a": 1}))["error"]
+        assert "cannot start no-such-python: there is no such program" in error["message"]

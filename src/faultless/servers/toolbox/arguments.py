@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from faultless.contract import Fault, FaultKind
+from pydantic_core import PydanticSerializationError, to_json
+
+from faultless.contract import Fault, FaultKind, clean
 from faultless.kit.validation import invalid_params
 from faultless.servers.toolbox.argv import refuse
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 
 def prepare(definition: Definition, raw: dict[str, Any], root: Root) -> dict[str, Any]:
+    _refuse_unwritable(raw)
     violations = definition.checker.find_violations(raw)
     if violations:
         raise invalid_params(violations, hint=_hint(definition, violations))
@@ -24,6 +27,15 @@ def prepare(definition: Definition, raw: dict[str, Any], root: Root) -> dict[str
     for name, path in _find_paths(definition, arguments):
         _prove(name, path, root)
     return arguments
+
+
+def _refuse_unwritable(raw: dict[str, Any]) -> None:
+    """A tool gets its arguments as JSON text, and not everything in memory can be written as such."""
+    try:
+        to_json(raw)
+    except (PydanticSerializationError, ValueError) as problem:
+        reason = f"cannot be written as JSON: {clean(str(problem), 200)}"
+        raise refuse("arguments", reason, None) from problem
 
 
 def _prove(name: str, path: str, root: Root) -> None:

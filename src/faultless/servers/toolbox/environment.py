@@ -10,6 +10,7 @@ from faultless.contract import Fault, Json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
 ALWAYS = ("PATH", "HOME", "LANG", "TMPDIR")
 SHORTEST_SECRET = 4
@@ -22,18 +23,22 @@ def pick(names: Iterable[str], source: Mapping[str, str] | None = None) -> dict[
 
 
 class Redactor:
-    """Replaces the values of named variables by their names."""
+    """Replaces the values of named variables by their names, and takes away where the folder of tools lies.
 
-    def __init__(self, names: Iterable[str], source: Mapping[str, str] | None = None) -> None:
+    Shells begin their complaints with the whole path of the script.
+    """
+
+    def __init__(self, names: Iterable[str], folder: Path, source: Mapping[str, str] | None = None) -> None:
         given = os.environ if source is None else source
-        values = {given[name]: name for name in names if len(given.get(name, "")) >= SHORTEST_SECRET}
-        values |= {json.dumps(value)[1:-1]: name for value, name in values.items()}
+        values = {given[name]: f"[{name}]" for name in names if len(given.get(name, "")) >= SHORTEST_SECRET}
+        values |= {json.dumps(value)[1:-1]: mark for value, mark in values.items()}
+        values[f"{folder}/"] = ""
         # The longest first, for one secret may be part of another.
         self._values = sorted(values.items(), key=lambda pair: -len(pair[0]))
 
     def blot(self, text: str) -> str:
-        for value, name in self._values:
-            text = text.replace(value, f"[{name}]")
+        for value, mark in self._values:
+            text = text.replace(value, mark)
         return text
 
     def blot_all(self, value: Json) -> Json:
@@ -46,8 +51,6 @@ class Redactor:
         return value
 
     def blot_fault(self, fault: Fault) -> Fault:
-        if not self._values:
-            return fault
         return Fault(
             fault.kind,
             self.blot(fault.message),

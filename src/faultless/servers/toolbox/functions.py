@@ -107,11 +107,13 @@ class Functions:
             worker = await pool.hire(tasks)
         except TimeoutError:
             raise Fault(
-                FaultKind.TIMEOUT, f"{path.name} could not be imported in time", hint="import less"
+                FaultKind.TIMEOUT, "its import did not end in time", hint=f"import less in {path.name}"
             ) from None
         except WorkerEndedError:
             raise Fault(
-                FaultKind.UNAVAILABLE, f"{path.name} ended its interpreter while it was imported"
+                FaultKind.UNAVAILABLE,
+                "its import ended the interpreter",
+                hint=f"does {path.name} leave while it is imported?",
             ) from None
         try:
             yield worker

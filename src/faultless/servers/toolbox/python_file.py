@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from faultless.contract import Fault
 from faultless.servers.toolbox.assembly import assemble
 from faultless.servers.toolbox.definition import (
     JSON,
@@ -37,8 +38,13 @@ async def load_python(path: Path, describe: Callable[[Path], Awaitable[dict[str,
             _refuse_broken(description)
             _define_all(path, description, loaded)
     except BrokenDefinitionError as broken:
-        for name in candidates or [path.stem]:
-            loaded.skip(path.name, BrokenDefinitionError(broken.reason, name=name, line=broken.line))
+        reason, line = broken.reason, broken.line
+    except Fault as fault:
+        reason, line = fault.message, None
+    else:
+        return loaded
+    for name in candidates or [path.stem]:
+        loaded.skip(path.name, BrokenDefinitionError(reason, name=name, line=line))
     return loaded
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import secrets
 import sys
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,6 @@ from faultless.servers.toolbox.arguments import prepare
 from faultless.servers.toolbox.assembly import variable_name
 from faultless.servers.toolbox.definition import (
     TEXT,
-    Action,
     BashFunction,
     Command,
     Definition,
@@ -31,8 +29,6 @@ from faultless.servers.toolbox.outcome import read_run
 from faultless.servers.toolbox.workers import FOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from faultless.kit.root import Root
     from faultless.servers.toolbox.admission import Admission
     from faultless.servers.toolbox.functions import Functions
@@ -48,6 +44,7 @@ _MCBOX_VARIABLES = ("MCBOX_LOG_LEVEL", "OTEL_LOG_LEVEL", "MCBOX_CONFIG_HOME", "M
 @dataclass(frozen=True)
 class Settings:
     root: Root
+    folder: Path
     timeout_seconds: float
     output_bytes: int
     env: tuple[str, ...]
@@ -78,7 +75,7 @@ class Runner:
         )
 
     async def run(self, definition: Definition, raw: dict[str, Any], call: Call) -> Output:
-        redactor = Redactor((*self._settings.env, *definition.env))
+        redactor = Redactor((*self._settings.env, *definition.env), self._settings.folder)
         try:
             arguments = prepare(definition, raw, self._settings.root)
             async with self._admission.slot(definition.name):
@@ -95,8 +92,7 @@ class Runner:
                 definition, definition.action, arguments, seconds=seconds, redactor=redactor
             )
         mark = secrets.token_hex(8)
-        with _nameless_folder(definition.action):
-            finished = await process.run(self._spec(definition, arguments, seconds, mark))
+        finished = await process.run(self._spec(definition, arguments, seconds, mark))
         if isinstance(definition.action, BashFunction):
             finished = _after_mark(definition.action, finished, mark)
         return read_run(definition, replace_duration(finished, seconds), call, redactor)
@@ -131,18 +127,6 @@ class Runner:
             grace_seconds=GRACE_SECONDS,
             capture_bytes=self._settings.output_bytes if definition.output == TEXT else DOCUMENT_BYTES,
         )
-
-
-@contextmanager
-def _nameless_folder(action: Action) -> Iterator[None]:
-    """A script that does not start goes by its name; where the folder lies is nobody's business."""
-    try:
-        yield
-    except Fault as fault:
-        if not isinstance(action, Script):
-            raise
-        message = fault.message.replace(str(action.path), action.path.name)
-        raise Fault(fault.kind, message, hint=fault.hint) from fault
 
 
 def document(arguments: dict[str, Any]) -> bytes:

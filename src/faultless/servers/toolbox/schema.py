@@ -48,9 +48,7 @@ class Schema:
     def find_violations(self, value: object) -> list[dict[str, Json]]:
         try:
             errors = list(self._validator.iter_errors(value))
-        except UnicodeEncodeError:
-            return [_violation("arguments", "text holds a lone surrogate, which is no character", None)]
-        except ValueError as refused:  # nested too deeply
+        except ValueError as refused:  # nested too deeply, or half a character
             return [_violation("arguments", f"cannot be checked: {_first_line(refused).lower()}", None)]
         return [violation for error in errors for violation in self._explain(error)]
 

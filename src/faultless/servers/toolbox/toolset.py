@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 WATCH_SECONDS = 0.5
+LONGEST_IMPORT_SECONDS = 20.0
 DEFAULTS: dict[str, Any] = {
     "folder": None,
     "tools": None,
@@ -115,7 +116,8 @@ class Toolbox:
                 capture_bytes=64 * 1024,
             )
 
-        return Pool(path, make_spec, self._settings.python)
+        import_seconds = min(self._settings.timeout_seconds, LONGEST_IMPORT_SECONDS)
+        return Pool(path, make_spec, self._settings.python, import_seconds)
 
 
 def build(root: Path, options: dict[str, Any]) -> Toolset:
@@ -130,6 +132,7 @@ def build_toolbox(root: Path, options: dict[str, Any]) -> Toolbox:
     readable = [folder, Path(__file__).parent, *map(Path, dict.fromkeys((sys.prefix, sys.base_prefix)))]
     settings = Settings(
         root=Root(root),
+        folder=folder,
         timeout_seconds=given["timeout_seconds"],
         output_bytes=given["output_bytes"],
         env=tuple(given["env"]),

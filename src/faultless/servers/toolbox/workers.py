@@ -33,7 +33,6 @@ _PROGRAM = (
 _LENGTH = struct.Struct("!I")
 LIFE_SECONDS = 7 * 24 * 3600.0
 """A worker that has been there for so long is replaced by the next call."""
-_IMPORT_SECONDS = 20.0
 _END_SECONDS = 10.0
 _IDLE_AT_MOST = 16
 _IDLE_SECONDS = 60.0
@@ -112,7 +111,14 @@ class Worker:
 class Pool:
     """The workers of one Python file."""
 
-    def __init__(self, path: Path, make_spec: Callable[[list[str], int], process.Spec], python: str) -> None:
+    def __init__(
+        self,
+        path: Path,
+        make_spec: Callable[[list[str], int], process.Spec],
+        python: str,
+        import_seconds: float,
+    ) -> None:
+        self._import_seconds = import_seconds
         self._path = path
         self._make_spec = make_spec
         self._python = python
@@ -174,7 +180,7 @@ class Pool:
         try:
             with theirs:
                 await tasks.start(_keep, worker, self._make_spec(words, theirs.fileno()))
-            with anyio.fail_after(_IMPORT_SECONDS):
+            with anyio.fail_after(self._import_seconds):
                 worker.description = await worker.receive()
         except BaseException:
             await worker.stop() if worker.child else ours.close()
