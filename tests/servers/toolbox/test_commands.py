@@ -72,5 +72,16 @@ def test_the_folder_is_the_one_named_then_mcboxs_variable_then_the_roots(tmp_pat
     (tmp_path / "tools").rmdir()
     assert find_folder(tmp_path, None, environment).name == "mcbox"
     (tmp_path / "home/.config/mcbox").rmdir()
-    with pytest.raises(Fault, match="there is no folder of tools"):
-        find_folder(tmp_path, None, environment)
+    assert find_folder(tmp_path, None, environment) == tmp_path / "tools"
+    with pytest.raises(Fault, match="there is no folder nowhere"):
+        find_folder(tmp_path, "nowhere", environment)
+
+
+@pytest.mark.anyio
+async def test_a_folder_that_comes_later_is_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    async with in_memory(None, tmp_path) as server:
+        assert await server.names() == []
+        assert run(["toolbox", "new", "hello"]) == VERDICT
+        assert await server.names() == ["hello"]

@@ -149,7 +149,10 @@ def _honour_mcbox_level(environment: Mapping[str, str]) -> None:
 
 
 def find_folder(root: Path, named: str | None, environment: Mapping[str, str]) -> Path:
-    """The folder that was named, else mcbox's by its variable, else `tools` in the root, else mcbox's own."""
+    """The folder that was named, else mcbox's by its variable, else `tools` in the root, else mcbox's own.
+
+    A folder that nobody named may come later: the server starts without tools and finds them then.
+    """
     config = environment.get("XDG_CONFIG_HOME") or str(Path(environment.get("HOME", "/"), ".config"))
     choices = [named, environment.get("MCBOX_CONFIG_HOME")]
     chosen = next((choice for choice in choices if choice), None)
@@ -165,11 +168,8 @@ def find_folder(root: Path, named: str | None, environment: Mapping[str, str]) -
     for path in (root / "tools", Path(config, "mcbox")):
         if path.is_dir():
             return Path(os.path.realpath(path))
-    raise Fault(
-        FaultKind.NOT_FOUND,
-        "there is no folder of tools: neither `tools` in the root nor mcbox's",
-        hint="write the first tool with `faultless toolbox new hello`, or name a folder: serve toolbox DIR",
-    )
+    log.warn("there is no folder of tools yet; `faultless toolbox new hello` starts one", folder="tools")
+    return root / "tools"
 
 
 def find_python(folder: Path) -> str:
