@@ -31,6 +31,7 @@ MCP servers that agree on what an error is.
   faultless tools pytest                       the tools and their parameters
   faultless config claude-code pytest          what to paste into a client's settings
   faultless doctor                             what works here, what is missing, how to get it
+  faultless toolbox new hello                  a tool of your own; `toolbox check` shows what is exposed
 
 NAME is one of our servers, or module:attribute or file.py:attribute for a Toolset of your own.
 
@@ -46,9 +47,20 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
         if cmd_name not in COMMANDS:
-            return None
+            return _own_commands(cmd_name)
         command: click.Command = importlib.import_module(f"faultless.cli.{cmd_name}").command
         return command
+
+
+def _own_commands(name: str) -> click.Command | None:
+    """What a server brings besides being served."""
+    from faultless.cli.lookup import load  # noqa: PLC0415 - only for names that are no command of ours
+    from faultless.servers import SERVERS  # noqa: PLC0415 - as above
+
+    kind = load(name) if name in SERVERS else None
+    if kind is None or not kind.commands:
+        return None
+    return click.Group(name, commands=kind.commands, help=kind.summary)
 
 
 def print_version(ctx: click.Context, _option: click.Parameter, value: bool) -> None:

@@ -39,7 +39,10 @@ def make(name: str, kind: ServerKind) -> click.Command:
         return 0
 
     return click.Command(
-        name, params=[*serving_options(kind)], callback=serve, help=kind.summary or f"Serve {name}."
+        name,
+        params=[*serving_options(kind), *kind.arguments],
+        callback=serve,
+        help=kind.summary or f"Serve {name}.",
     )
 
 

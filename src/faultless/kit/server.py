@@ -5,7 +5,8 @@ from __future__ import annotations
 import secrets
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import anyio
@@ -18,8 +19,9 @@ from pydantic_core import to_json
 
 from faultless.contract import Dialect, ErrorReply, Fault, FaultKind, Json, clean, write
 from faultless.kit import log
+from faultless.kit.changes import Changes
 from faultless.kit.offers import offers, refuse_cursor
-from faultless.kit.toolset import Call, Output, Tool, Toolset
+from faultless.kit.toolset import Call, Output, TellChanged, Tool, Toolset
 from faultless.kit.validation import close_matches, explain_refusal
 
 if TYPE_CHECKING:
@@ -38,41 +40,67 @@ class Boundary:
         self._faults_as_results = faults == "result"
         self._debug = debug
         self._running: set[anyio.CancelScope] = set()
+        self._changes = Changes()
         self.server: Server[Any] = Server(
             toolset.name,
             version=toolset.version,
             instructions=toolset.instructions or None,
             on_list_tools=self._list_tools,
+            lifespan=self._accompany,
         )
         self.server.add_request_handler("tools/call", types.CallToolRequestParams, self._call_tool)
         for method, (params, answer) in offers(toolset).items():
             self.server.add_request_handler(method, params, self._contained(answer))
+        if toolset.accompany:
+            self.server.add_request_handler(*self._changes.subscription)
         # Replaces the stock telemetry middleware, which without an exporter only costs time.
         self.server.middleware[:] = [self._guard]
 
     @property
     def options(self) -> InitializationOptions:
-        return self.server.create_initialization_options(NotificationOptions(tools_changed=False))
+        changing = self.toolset.accompany is not None
+        return self.server.create_initialization_options(NotificationOptions(tools_changed=changing))
 
     def interrupt(self) -> None:
         """End every running call with an `interrupted` fault."""
         for scope in self._running:
             scope.cancel("the server is stopping")
 
+    def end_subscriptions(self) -> None:
+        """Answer requests that would otherwise stay open for good."""
+        self._changes.end()
+
+    @asynccontextmanager
+    async def _accompany(self, _: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+        if self.toolset.accompany is None:
+            yield {}
+            return
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._run_beside, self.toolset.accompany)
+            yield {}
+            tasks.cancel_scope.cancel()
+
+    async def _run_beside(self, companion: Callable[[TellChanged], Awaitable[None]]) -> None:
+        with suppress(Fault):  # it is logged, and the session can do without
+            await self._contain(companion(self._changes.tell))
+
     async def _list_tools(
-        self, _: Context, params: types.PaginatedRequestParams | None
+        self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         refuse_cursor(params)
+        await self._refresh(context)
         return types.ListToolsResult(tools=[_listed(tool) for tool in self.toolset.tools.values()])
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         call = Call(context.request_id, send_progress=context.session.report_progress)
         started = time.perf_counter()
-        tool = self.toolset.tools.get(params.name)
+        tool: Tool | None = None
         outcome = "cancelled"
         try:
+            await self._refresh(context)
+            tool = self.toolset.tools.get(params.name)
             if tool is None:
-                raise _unknown_tool(params.name, self.toolset.tools)
+                raise self.toolset.left_out.get(params.name) or _unknown_tool(params.name, self.toolset.tools)
             output = await self._contain(self._run(tool, params.arguments or {}, call))
             outcome = "answered"
             return _success(output, call.meta)
@@ -81,6 +109,11 @@ class Boundary:
             return self._written(fault, tool, call)
         finally:
             _log_outcome(params.name, call, time.perf_counter() - started, outcome)
+
+    async def _refresh(self, context: Context) -> None:
+        self._changes.remember(context.session)
+        if self.toolset.refresh:
+            await self._contain(self.toolset.refresh())
 
     async def _guard(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """What the SDK does around our tools gets the same treatment: a reason, and no leaks."""

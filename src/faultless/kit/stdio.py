@@ -126,6 +126,7 @@ class Connection:
 
     async def _drain(self) -> None:
         """Between the end of input and the end of the session: let running calls answer, then stop them."""
+        self._boundary.end_subscriptions()
         await self._wait_until_idle(self._drain_seconds)
         if self._in_flight:
             self._boundary.interrupt()

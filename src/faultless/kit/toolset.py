@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, get_type_hin
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import from_json, to_json
 
-from faultless.contract import Dialect, Json
+from faultless.contract import Dialect, Fault, Json
 from faultless.kit.validation import explain_invalid
 
 if TYPE_CHECKING:
@@ -110,6 +110,9 @@ class Prompt:
     render: Callable[[Mapping[str, str]], str]
 
 
+TellChanged = Callable[[], Awaitable[None]]
+
+
 @dataclass
 class Toolset:
     """The tools one server offers, and the dialect in which it writes faults."""
@@ -121,6 +124,12 @@ class Toolset:
     tools: dict[str, Tool] = field(default_factory=dict)
     resources: Sequence[Resource] = ()
     prompts: Sequence[Prompt] = ()
+    left_out: Mapping[str, Fault] = field(default_factory=dict)
+    """Tools that are defined but cannot be offered, each with the answer to whoever calls it."""
+    refresh: Callable[[], Awaitable[None]] | None = None
+    """Brings `tools` up to date: awaited before they are listed and before one is looked up."""
+    accompany: Callable[[TellChanged], Awaitable[None]] | None = None
+    """Runs beside a session until it ends; calls what it is given when the list of tools has changed."""
 
     def add(self, tool: Tool) -> None:
         if tool.name in self.tools:
@@ -162,6 +171,10 @@ class ServerKind:
     is_bad_news: Callable[[str, dict[str, Any]], bool] = lambda _tool, _answer: False
     render: Callable[[str, dict[str, Any]], RenderableType | None] = lambda _tool, _answer: None
     diagnose: Callable[[Path], list[Check]] = lambda _root: []
+    arguments: Sequence[click.Argument] = ()
+    """Words that `serve` takes after the server's name; they reach `build` with the options."""
+    commands: Sequence[click.Command] = ()
+    """Commands of its own: `faultless NAME COMMAND`."""
 
 
 def tool_from_function(function: Callable[..., Any], annotations: Annotations) -> Tool:

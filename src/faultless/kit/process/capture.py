@@ -16,6 +16,8 @@ class Captured:
     text: str
     """Invalid UTF-8 replaced; a marker line stands where bytes were dropped."""
     dropped_bytes: int
+    data: bytes = b""
+    """What was kept, as it came."""
 
 
 class Capture:
@@ -42,7 +44,8 @@ class Capture:
     def result(self) -> Captured:
         self._trim()
         if len(self._head) + len(self._tail) == self._seen:
-            return Captured((self._head + self._tail).decode(errors="replace"), 0)
+            whole = bytes(self._head + self._tail)
+            return Captured(whole.decode(errors="replace"), 0, whole)
         head = self._head[: _end_of_whole_characters(self._head)]
         tail = self._tail[_start_of_whole_characters(self._tail) :]
         dropped = self._seen - len(head) - len(tail)
@@ -51,7 +54,7 @@ class Capture:
             f"\n[{dropped} bytes dropped]\n",
             tail.decode(errors="replace"),
         )
-        return Captured("".join(parts), dropped)
+        return Captured("".join(parts), dropped, bytes(head + tail))
 
 
 def _end_of_whole_characters(data: bytearray) -> int:

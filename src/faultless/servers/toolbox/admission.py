@@ -1,0 +1,44 @@
+"""How many tools run at once, how many may wait, and what the rest are told."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+
+from faultless.contract import Fault, FaultKind
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+RETRY_SECONDS = 1.0
+
+
+class Admission:
+    def __init__(self, parallel: int, waiting: int) -> None:
+        self._parallel = parallel
+        self._most_waiting = waiting
+        self._slots = anyio.Semaphore(parallel)
+        self._waiting = 0
+
+    @asynccontextmanager
+    async def slot(self, name: str) -> AsyncIterator[None]:
+        """A place to run in; calls are let in in the order in which they came."""
+        if self._waiting >= self._most_waiting and self._slots.value == 0:
+            raise Fault(
+                FaultKind.RATE_LIMITED,
+                f"{name} was not started: {self._parallel} calls are running and {self._waiting} are waiting",
+                hint="call again when some of them have been answered",
+                details={"running": self._parallel, "waiting": self._waiting},
+                retry_after_seconds=RETRY_SECONDS,
+            )
+        self._waiting += 1
+        try:
+            await self._slots.acquire()
+        finally:
+            self._waiting -= 1
+        try:
+            yield
+        finally:
+            self._slots.release()

@@ -1,0 +1,120 @@
+"""`tools.toml`: commands that exist already, their parameters as JSON Schema."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from faultless.kit.toolset import Annotations
+from faultless.kit.validation import close_matches
+from faultless.servers.toolbox.argv import TemplateError, parse_list
+from faultless.servers.toolbox.assembly import assemble
+from faultless.servers.toolbox.definition import JSON, BrokenDefinitionError, Command, Definition, Loaded
+from faultless.servers.toolbox.directives import LONGEST_TIMEOUT_SECONDS, Traits, read_output, read_variables
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pydantic_core import ErrorDetails
+
+FILE_NAME = "tools.toml"
+_NO_PARAMETERS = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+class Entry(BaseModel):
+    """One `[tools.NAME]` table."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    description: str = Field(min_length=1)
+    command: list[str | list[str]] = Field(min_length=1)
+    parameters: dict[str, Any] = _NO_PARAMETERS
+    stdin: str | None = None
+    timeout_seconds: float | None = Field(None, gt=0, le=LONGEST_TIMEOUT_SECONDS)
+    ok_exit: list[int] = [0]
+    env: list[str] = []
+    output: str = "text"
+    output_schema: dict[str, Any] | None = None
+    read_only: bool = False
+    idempotent: bool | None = None
+    destructive: bool | None = None
+    open_world: bool = True
+
+
+def load_declared(path: Path) -> Loaded:
+    loaded = Loaded()
+    try:
+        tables = _read_tables(path)
+    except BrokenDefinitionError as broken:
+        loaded.skip(path.name, broken)
+        return loaded
+    for name, table in tables.items():
+        try:
+            loaded.definitions.append(_define(path, name, table))
+        except BrokenDefinitionError as broken:
+            loaded.skip(path.name, BrokenDefinitionError(broken.reason, name=name))
+    return loaded
+
+
+def _read_tables(path: Path) -> dict[str, Any]:
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise BrokenDefinitionError(f"cannot be read: {problem}") from None
+    strangers = document.keys() - {"tools"}
+    tables = document.get("tools", {})
+    if strangers or not isinstance(tables, dict):
+        raise BrokenDefinitionError("holds something other than [tools.NAME] tables")
+    return tables
+
+
+def _define(path: Path, name: str, table: object) -> Definition:
+    try:
+        entry = Entry.model_validate(table)
+    except ValidationError as refused:
+        raise BrokenDefinitionError("; ".join(_complain(error) for error in refused.errors())) from None
+    program = entry.command[0]
+    if not isinstance(program, str) or not program or "{" in program:
+        raise BrokenDefinitionError("the first element of command must be the program itself")
+    if entry.stdin is not None and entry.stdin not in entry.parameters.get("properties", {}):
+        raise BrokenDefinitionError(f"stdin names {entry.stdin!r}, which is not a parameter")
+    try:
+        action = Command(parse_list(entry.command), entry.stdin)
+    except TemplateError as refused:
+        raise BrokenDefinitionError(str(refused)) from None
+    return assemble(
+        name,
+        entry.description,
+        source=path.name,
+        action=action,
+        schema=entry.parameters,
+        traits=_traits(entry),
+    )
+
+
+def _traits(entry: Entry) -> Traits:
+    if entry.output_schema is not None and entry.output != JSON:
+        raise BrokenDefinitionError('output_schema needs output = "json"')
+    annotations = Annotations(
+        read_only=entry.read_only,
+        idempotent=entry.read_only if entry.idempotent is None else entry.idempotent,
+        destructive=not entry.read_only if entry.destructive is None else entry.destructive,
+        open_world=entry.open_world,
+    )
+    return Traits(
+        annotations=annotations,
+        timeout_seconds=entry.timeout_seconds,
+        ok_exits=frozenset(entry.ok_exit),
+        env=read_variables(" ".join(entry.env)) if entry.env else (),
+        output=read_output(entry.output),
+        output_schema=entry.output_schema,
+    )
+
+
+def _complain(error: ErrorDetails) -> str:
+    place = ".".join(str(step) for step in error["loc"])
+    if error["type"] == "extra_forbidden":
+        return f"unknown key {place!r}{close_matches(place, Entry.model_fields)}"
+    return f"{place}: {error['msg'][:1].lower()}{error['msg'][1:]}"

@@ -1,0 +1,157 @@
+"""One call at a time over a socket: length and JSON in, length and JSON out."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import importlib.util
+import io
+import json
+import os
+import socket
+import struct
+import sys
+import traceback
+from typing import TYPE_CHECKING
+
+from . import describing, hints
+from .hints import Value
+
+if TYPE_CHECKING:
+    import types
+
+LENGTH = struct.Struct("!I")
+MARK = "\x1e"
+LARGEST_ANSWER = 16 * 1024 * 1024
+KEPT_CHARACTERS = 64 * 1024
+
+
+class Printed(io.TextIOBase):
+    """What a function prints: to stderr at once, should it never return; and kept, for the answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept = ""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        data = text.encode("utf-8", "replace")
+        while data:
+            data = data[os.write(2, data) :]
+        self.kept = (self.kept + text)[-KEPT_CHARACTERS:]
+        return len(text)
+
+    def take(self) -> str:
+        kept, self.kept = self.kept, ""
+        return kept
+
+
+def main(descriptor: int, path: str) -> None:
+    channel = socket.socket(fileno=descriptor)
+    os.dup2(2, 1)
+    faulthandler.enable()
+    sys.argv = [path]
+    sys.path.insert(0, os.path.dirname(path))  # noqa: PTH120 - what the file's own imports expect
+    printed = sys.stdout = sys.stderr = Printed()
+    try:
+        functions, description = describing.describe(load(path))
+    except BaseException as problem:  # noqa: BLE001 - the owner's code, which may raise anything at all
+        send(channel, {"broken": explain(problem, path)})
+        return
+    send(channel, description)
+    printed.take()
+    while True:
+        request = receive(channel)
+        if request is None:
+            return
+        os.write(2, (MARK + "\n").encode())
+        send_bytes(channel, perform(functions[request["function"]], request["arguments"], path, printed))
+
+
+def load(path: str) -> types.ModuleType:
+    name = os.path.splitext(os.path.basename(path))[0]  # noqa: PTH119, PTH122 - nothing here needs pathlib
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None  # noqa: S101 - .py files have a loader
+    assert spec.loader is not None  # noqa: S101 - as above
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and pickle look there
+    spec.loader.exec_module(module)
+    return module
+
+
+def perform(function: describing.Function, arguments: dict[str, Value], path: str, printed: Printed) -> bytes:
+    try:
+        returned = function.call(arguments)
+    except BaseException as problem:  # noqa: BLE001 - as in main; a SystemExit must not end the worker
+        return encode({"raised": explain(problem, path)}, printed)
+    try:
+        answer = encode({"returned": hints.dump(returned)}, printed)
+    except TypeError as problem:
+        return encode({"unwritable": str(problem)[:2000]}, printed)
+    except (ValueError, RecursionError) as problem:
+        deep = isinstance(problem, RecursionError)
+        return encode({"unwritable": "it never ends" if deep else "NaN or infinity"}, printed)
+    return answer if len(answer) <= LARGEST_ANSWER else encode({"too_large": len(answer)}, printed)
+
+
+def encode(outcome: dict[str, Value], printed: Printed) -> bytes:
+    outcome.update(printed=printed.kept, children=has_children())
+    data = json.dumps(outcome, allow_nan=False).encode()
+    printed.take()
+    return data
+
+
+def explain(problem: BaseException, path: str) -> dict[str, Value]:
+    """The owner's part of the traceback; files elsewhere go by their last name only."""
+    frames = traceback.extract_tb(problem.__traceback__)
+    start = next((index for index, frame in enumerate(frames) if frame.filename == path), 0)
+    for frame in frames[start:]:
+        frame.filename = os.path.basename(frame.filename)  # noqa: PTH119 - see load
+    last = frames[-1] if frames else None
+    line = getattr(problem, "lineno", None) if isinstance(problem, SyntaxError) else last and last.lineno
+    shown = traceback.format_exception_only(type(problem), problem)
+    return {
+        "type": type(problem).__name__,
+        "message": str(problem)[:2000],
+        "line": line,
+        "traceback": "".join([*traceback.format_list(frames[start:][-20:]), shown[-1]]),
+    }
+
+
+def has_children() -> bool:
+    """Whether the call left processes behind; looking does not take them from whoever waits for them."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def send(channel: socket.socket, message: dict[str, Value]) -> None:
+    send_bytes(channel, json.dumps(message).encode())
+
+
+def send_bytes(channel: socket.socket, data: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError):
+        channel.sendall(LENGTH.pack(len(data)) + data)
+
+
+def receive(channel: socket.socket) -> Value:
+    """The next request; None at the end."""
+    head = receive_exactly(channel, LENGTH.size)
+    if head is None:
+        return None
+    data = receive_exactly(channel, LENGTH.unpack(head)[0])
+    return None if data is None else json.loads(data)
+
+
+def receive_exactly(channel: socket.socket, size: int) -> bytes | None:
+    data = bytearray()
+    while len(data) < size:
+        part = channel.recv(min(size - len(data), 1 << 20))
+        if not part:
+            return None
+        data += part
+    return bytes(data)

@@ -1,0 +1,79 @@
+"""A folder that is edited while it is served."""
+
+from pathlib import Path
+
+import pytest
+
+from faultless.kit.testing import ERAS, Era
+from tests.servers.toolbox.conftest import Serve, in_memory
+
+SCRIPT = "#!/bin/sh\n# @tool Say {word}\necho {word}\n"
+FUNCTION = 'def speak() -> str:\n    """Say {word}."""\n    return "{word}"\n'
+
+
+def write_script(folder: Path, name: str, word: str) -> None:
+    path = folder / name
+    path.write_text(SCRIPT.format(word=word))
+    path.chmod(0o755)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("era", ERAS)
+async def test_the_next_call_uses_what_was_edited(tmp_path: Path, era: Era) -> None:
+    write_script(tmp_path, "say", "one")
+    (tmp_path / "spoken.py").write_text(FUNCTION.format(word="one"))
+    async with in_memory(tmp_path, tmp_path, era) as server:
+        assert (await server.say("say"), await server.say("speak")) == ("one", "one")
+        write_script(tmp_path, "say", "another")
+        (tmp_path / "spoken.py").write_text(FUNCTION.format(word="another"))
+        assert (await server.say("say"), await server.say("speak")) == ("another", "another")
+
+
+def test_a_new_tool_is_announced_and_a_removed_one_is_gone(serve: Serve, tmp_path: Path) -> None:
+    write_script(tmp_path, "say", "one")
+    server = serve(tmp_path, tmp_path).open("handshake")
+    assert [tool["name"] for tool in server.request("tools/list")["result"]["tools"]] == ["say"]
+    write_script(tmp_path, "tell", "two")
+    assert server.receive() == {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+    assert [tool["name"] for tool in server.request("tools/list")["result"]["tools"]] == ["say", "tell"]
+    (tmp_path / "say").unlink()
+    assert server.receive()["method"] == "notifications/tools/list_changed"
+    assert server.call("say")["error"]["message"] == "Unknown tool: 'say'"
+
+
+def test_a_client_of_the_modern_era_hears_it_when_it_listens(serve: Serve, tmp_path: Path) -> None:
+    write_script(tmp_path, "say", "one")
+    server = serve(tmp_path, tmp_path).open("modern")
+    assert server.request("server/discover")["result"]["capabilities"]["tools"] == {"listChanged": True}
+    server.request("tools/list")
+    listening = server.start("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+    assert server.receive()["method"] == "notifications/subscriptions/acknowledged"
+    write_script(tmp_path, "tell", "two")
+    assert server.receive()["method"] == "notifications/tools/list_changed"
+    server.close_input()
+    assert server.receive()["id"] == listening
+    assert server.wait() == 0
+
+
+def test_an_edit_that_leaves_the_list_as_it_is_is_not_announced(serve: Serve, tmp_path: Path) -> None:
+    write_script(tmp_path, "say", "one")
+    server = serve(tmp_path, tmp_path).open("handshake")
+    server.request("tools/list")
+    (tmp_path / "say").write_text("#!/bin/sh\n# @tool Say one\necho else\n")
+    assert server.call("say")["result"]["content"][0]["text"] == "else"
+    write_script(tmp_path, "tell", "two")
+    assert server.receive()["method"] == "notifications/tools/list_changed"
+    follow_up = server.start("tools/list")
+    assert server.receive()["id"] == follow_up
+
+
+@pytest.mark.anyio
+async def test_files_that_tools_write_beside_themselves_are_no_change(tmp_path: Path) -> None:
+    (tmp_path / "pid.py").write_text(
+        'import os\n\n\ndef pid() -> int:\n    """Whose this is."""\n    return os.getpid()\n'
+    )
+    async with in_memory(tmp_path, tmp_path) as server:
+        first = await server.say("pid")
+        (tmp_path / "output.txt").write_text("data")
+        (tmp_path / "output.json").write_text("{}")
+        assert await server.say("pid") == first

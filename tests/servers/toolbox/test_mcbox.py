@@ -1,0 +1,152 @@
+"""mcbox folders run as they are: the same results, none of the accidents."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from faultless.kit import log
+from faultless.kit.testing import WireClient
+from tests.servers.toolbox.conftest import HERE, environment, in_memory, serve_command
+
+TEN_TOOLS = HERE / "mcbox_folder"
+
+
+@pytest.fixture(scope="module")
+def ten_tools(workplace: Path) -> Iterator[WireClient]:
+    (workplace / "config.json").write_text('{"name": "x",  "list": [1, 2]}')
+    (workplace / "broken.json").write_text('{"name": ')
+    (workplace / "empty").mkdir()
+    with WireClient(serve_command(TEN_TOOLS, workplace), cwd=workplace, env=environment()) as client:
+        yield client.open("handshake")
+
+
+ANSWERS: list[tuple[str, dict[str, Any], str]] = [
+    ("greet", {"who": "World"}, "Hello, World!"),
+    ("add", {"a": 1, "b": 2.5}, '{"sum":3.5}'),
+    ("file_bytes", {"path": "notes.txt"}, '{"path":"notes.txt","bytes":8}'),
+    ("trim", {"text": "\t  two words \n"}, "<two words>"),
+    ("trim", {"text": "   "}, "<>"),
+    ("merge", {"first": '{"a":1,"b":{"c":1}}', "second": '{"b":{"d":2}}'}, '{"a":1,"b":{"d":2}}'),
+    ("describe_json", {"text": "{"}, "no JSON"),
+    ("describe_json", {"text": ""}, "no JSON"),
+    ("describe_json", {"text": "[1]"}, "JSON"),
+    ("describe_json", {"text": "{}"}, "an object"),
+    ("describe_json", {"text": '{"k": null}', "key": "k"}, "an object with k"),
+    ("read_config", {"path": "config.json"}, '{"name":"x","list":[1,2]}'),
+    ("look_around", {"command": "bash", "folder": "."}, "command\nfolder\ndone"),
+    ("look_around", {"command": "no-such-command", "folder": "empty"}, "done"),
+    ("talk", {}, "said"),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "text"), ANSWERS)
+def test_a_tool_gives_the_result_that_the_interface_promises(
+    ten_tools: WireClient, tool: str, arguments: dict[str, Any], text: str
+) -> None:
+    result = ten_tools.call(tool, arguments)["result"]
+    assert (result["content"], result["isError"]) == ([{"type": "text", "text": text}], False)
+    if text.startswith("{") and tool != "merge":
+        assert result["structuredContent"] == json.loads(text)
+
+
+FAILURES: list[tuple[str, dict[str, Any], str, str]] = [
+    ("file_bytes", {"path": "nowhere"}, "", "[ERROR] cannot read nowhere"),
+    (
+        "merge",
+        {"first": "[]", "second": "{}"},
+        "",
+        "[ERROR] json_merge_objects: every value must be a JSON object",
+    ),
+    ("read_config", {"path": "nowhere"}, "", "[ERROR] cannot read file: nowhere"),
+    ("read_config", {"path": "broken.json"}, "", "[ERROR] not valid JSON: broken.json"),
+    ("give_up", {"code": 42}, "giving up\n", "because I was told to"),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "output", "stderr"), FAILURES)
+def test_a_tool_that_fails_is_a_result_with_its_output(
+    ten_tools: WireClient, tool: str, arguments: dict[str, Any], output: str, stderr: str
+) -> None:
+    result = ten_tools.call(tool, arguments)["result"]
+    assert result["isError"] is True
+    assert result["structuredContent"]["output"] == output
+    assert result["structuredContent"]["fault"]["details"]["stderr"] == stderr
+
+
+def test_a_schema_violation_is_an_error_with_the_standard_code(ten_tools: WireClient) -> None:
+    assert ten_tools.call("give_up", {"code": 100})["error"]["code"] == -32602
+    assert ten_tools.call("greet", {})["error"]["message"] == "Invalid params: who: is required"
+
+
+def test_all_ten_are_listed_as_they_were_written(ten_tools: WireClient) -> None:
+    listed = ten_tools.request("tools/list")["result"]["tools"]
+    written = json.loads((TEN_TOOLS / "tools.json").read_text())["tools"]
+    assert [(tool["name"], tool["description"], tool["inputSchema"]) for tool in listed] == [
+        (tool["name"], tool["description"], tool["inputSchema"]) for tool in written
+    ]
+    assert len(listed) == 10
+
+
+@pytest.mark.anyio
+async def test_the_server_goes_by_the_name_in_server_json(workplace: Path) -> None:
+    async with in_memory(TEN_TOOLS, workplace) as server:
+        assert server.introduction == ("ten-tools", "2.1.0", "Ten tools, written for the interface of mcbox.")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("level", "expected"), [("trace", 6), ("WARN", 3), ("nonsense", 4)])
+async def test_the_log_level_of_mcbox_is_honoured(
+    workplace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    level: str,
+    expected: int,
+) -> None:
+    monkeypatch.setenv("MCBOX_LOG_LEVEL", level)
+    monkeypatch.setenv("FAULTLESS_LOG_LEVEL", "INFO")
+    log.configure()
+    async with in_memory(TEN_TOOLS, workplace) as server:
+        await server.call("talk")
+    logged = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    (said,) = [entry["attributes"]["stderr"] for entry in logged if entry["body"] == "tool wrote to stderr"]
+    levels = ["trace", "debug", "info", "warn", "error", "fatal", "stderr"]
+    assert [line.split()[-1] for line in said.splitlines()] == levels[6 - expected :]
+
+
+@pytest.mark.anyio
+async def test_mcbox_config_home_names_the_folder(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MCBOX_CONFIG_HOME", str(TEN_TOOLS))
+    async with in_memory(None, workplace, "modern") as server:
+        assert await server.say("greet", {"who": "you"}) == "Hello, you!"
+
+
+@pytest.mark.anyio
+async def test_a_tools_bash_that_cannot_be_loaded_is_a_system_failure(tmp_path: Path) -> None:
+    tool = {"name": "a", "description": "", "inputSchema": {"type": "object"}}
+    (tmp_path / "tools.json").write_text(json.dumps({"tools": [tool]}))
+    (tmp_path / "tools.bash").write_text("tool_a() { echo a; }\nexit 3\n")
+    async with in_memory(tmp_path, tmp_path) as server:
+        error = (await server.call("a"))["error"]
+        assert error["code"] == -32603
+        assert error["message"] == "tool_a of tools.bash could not be called: it ended by itself"
+        (tmp_path / "tools.bash").unlink()
+        error = (await server.call("a"))["error"]
+        assert error["code"] == -32603
+        assert error["message"].endswith("tools.bash, which should hold its function, is missing")
+
+
+@pytest.mark.anyio
+async def test_a_broken_server_json_costs_only_the_name(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    log.configure()
+    (tmp_path / "server.json").write_text("{")
+    (tmp_path / "tools.json").write_text("[]")
+    async with in_memory(tmp_path, tmp_path) as server:
+        assert await server.names() == []
+    logged = capfd.readouterr().err
+    assert "server.json is not used" in logged
+    assert "is not a JSON object" in logged

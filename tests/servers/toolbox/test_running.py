@@ -1,0 +1,127 @@
+"""Many calls at once, calls that are given up, and what is left of them."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import anyio
+import psutil
+import pytest
+
+from faultless.kit.testing import WireClient
+from tests.servers.toolbox.conftest import Serve, in_memory
+
+MEETING = """#!/bin/sh
+# @tool Wait until that many are here
+# @param count: int
+# @timeout 60s
+mkdir -p here && touch "here/$$"
+while [ "$(ls here | wc -l)" -lt "$ARG_COUNT" ]; do sleep 0.02; done
+echo met
+"""
+WAIT = """#!/bin/sh
+# @tool Write down who I am and wait
+echo $$ > part && mv part wait.pid
+sleep 1000
+"""
+PYTHON_WAIT = '''
+import os
+import threading
+
+
+def py_wait() -> str:
+    """Write down who I am and wait."""
+    with open("py_part", "w") as file:
+        file.write(str(os.getpid()))
+    os.rename("py_part", "py_wait.pid")
+    threading.Event().wait()
+    return "never"
+
+
+def py_hello() -> str:
+    """Say hello."""
+    return "hello"
+'''
+DEADLINE_SECONDS = 60
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    home = tmp_path / "tools"
+    home.mkdir()
+    for name, text in {"meet": MEETING, "wait": WAIT}.items():
+        (home / name).write_text(text)
+        (home / name).chmod(0o755)
+    (home / "waiting.py").write_text(PYTHON_WAIT)
+    return home
+
+
+def appears(path: Path) -> Path:
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not path.exists():
+        assert time.monotonic() < deadline, f"{path.name} did not appear"
+        os.sched_yield()
+    return path
+
+
+def vanishes(pid: int) -> bool:
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while psutil.pid_exists(pid) and time.monotonic() < deadline:
+        os.sched_yield()
+    return not psutil.pid_exists(pid)
+
+
+@pytest.mark.anyio
+async def test_calls_run_side_by_side_up_to_the_bound(folder: Path, tmp_path: Path) -> None:
+    async with in_memory(folder, tmp_path, parallel=4) as server, anyio.create_task_group() as tasks:
+        for _ in range(4):
+            tasks.start_soon(server.say, "meet", {"count": 4})
+
+
+def test_more_calls_than_the_bound_wait_and_more_than_may_wait_are_told_when_to_come_back(
+    serve: Serve, folder: Path, tmp_path: Path
+) -> None:
+    server = serve(folder, tmp_path, "--parallel", "1", "--waiting", "1").open("handshake")
+    first = server.start("tools/call", {"name": "wait", "arguments": {}})
+    appears(tmp_path / "wait.pid")
+    second = server.start("tools/call", {"name": "py_hello", "arguments": {}})
+    error = server.call("py_hello")["error"]
+    assert error["data"]["kind"] == "rate_limited"
+    assert error["data"]["retry_after_seconds"] == 1.0
+    assert error["message"] == "py_hello was not started: 1 calls are running and 1 are waiting"
+    server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": first}})
+    answer = server.receive()
+    assert (answer["id"], answer["result"]["content"][0]["text"]) == (second, "hello")
+
+
+@pytest.mark.parametrize("ending", ["cancelled", "SIGTERM", "SIGKILL"])
+def test_whatever_ends_a_call_nothing_of_it_is_left(
+    serve: Serve, folder: Path, tmp_path: Path, ending: str
+) -> None:
+    server = serve(folder, tmp_path).open("handshake")
+    running = [server.start("tools/call", {"name": name, "arguments": {}}) for name in ("wait", "py_wait")]
+    pids = [int(appears(tmp_path / f"{name}.pid").read_text()) for name in ("wait", "py_wait")]
+    if ending == "cancelled":
+        for number in running:
+            params = {"requestId": number}
+            server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+    else:
+        server.process.send_signal(signal.Signals[ending])
+        server.wait()
+    assert all(vanishes(pid) for pid in pids)
+    if ending == "cancelled":
+        assert server.call("py_hello")["result"]["content"][0]["text"] == "hello"
+
+
+def test_a_function_stays_in_its_warm_process_until_that_dies(specimen: WireClient) -> None:
+    first = specimen.call("py_worker")["result"]["structuredContent"]
+    assert specimen.call("py_worker")["result"]["structuredContent"] == first
+    specimen.call("py_quit")
+    assert specimen.call("py_worker")["result"]["structuredContent"] != first
+
+
+def test_a_time_out_is_answered_in_time_though_a_grandchild_holds_the_output(specimen: WireClient) -> None:
+    started = time.monotonic()
+    assert specimen.call("stubborn")["result"]["isError"] is True
+    assert time.monotonic() - started < 10  # 1.5 s on a machine that is not loaded; 77 s is what a peer took
