@@ -37,8 +37,10 @@ _END_SECONDS = 10.0
 _IDLE_AT_MOST = 16
 _IDLE_SECONDS = 60.0
 """A worker that nobody has needed for so long is let go, unless it is the last."""
-_PATIENCE_SECONDS = 0.01
-"""Most functions return before another worker could have been started."""
+_AT_ONCE = 4
+"""So many workers are started without hesitation."""
+_PATIENCE_SECONDS = 0.05
+"""After that one that is busy may well be free before another could have been started."""
 _MARK = "\x1e\n"
 _FOLDER_IN_FRAME = re.compile(r'(?<=^  )File "[^"\n]*/', re.MULTILINE)
 _OUR_FRAMES = (f'File "{FOLDER}', 'File "<string>"')
@@ -129,7 +131,7 @@ class Pool:
 
     async def hire(self, tasks: TaskGroup) -> Worker:
         patience = anyio.current_time() + _PATIENCE_SECONDS
-        while not self._idle and self._busy and anyio.current_time() < patience:
+        while not self._idle and self._busy >= _AT_ONCE and anyio.current_time() < patience:
             with anyio.move_on_after(patience - anyio.current_time()):
                 await self._freed.wait()
         self._busy += 1
