@@ -1,0 +1,1 @@
+"""A vault of Markdown notes that an agent cannot damage."""
