@@ -54,7 +54,7 @@ def glance(text: str) -> dict[str, Json]:
 
 def edit(text: str, wanted: Mapping[str, Json], *, keep_others: bool, newline: str = "\n") -> str:
     """Set the wanted fields. What comes out is read back: it holds exactly the fields asked for."""
-    if not keep_others and not _readable(text):
+    if not keep_others and not is_readable(text):
         return _emit_all(wanted, newline)
     old = read(text)
     target = {**old, **wanted} if keep_others else dict(wanted)
@@ -65,7 +65,7 @@ def edit(text: str, wanted: Mapping[str, Json], *, keep_others: bool, newline: s
         changed = text + _emit_all(target, newline)
     else:
         changed = apply_splices(text, Splicer(text, newline).fields(root, len(text), old, target))
-    if _readable(changed) and same(read(changed), target):
+    if is_readable(changed) and same(read(changed), target):
         return changed
     if keep_others:
         raise Fault(
@@ -162,7 +162,7 @@ def _emit_all(fields: Mapping[str, Json], newline: str) -> str:
     return "".join(emit_field(name, value, 0, newline) for name, value in fields.items())
 
 
-def _readable(text: str) -> bool:
+def is_readable(text: str) -> bool:
     try:
         read(text)
     except Fault:

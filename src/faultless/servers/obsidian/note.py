@@ -103,7 +103,12 @@ class Note:
         return replace(self, opening=f"---{newline}", yaml=yaml, closing=f"---{newline}")
 
     def fenced(self) -> Note:
-        """A body that would itself read as frontmatter gets an empty block before it, so it stays a body."""
+        """A body that would itself read as frontmatter gets an empty block before it, so it stays a body.
+
+        Likewise one that starts with the byte order mark: the note gets a mark of its own.
+        """
+        if not self.mark and self.text.startswith("\ufeff"):
+            return replace(self, mark=codecs.BOM_UTF8).fenced()
         closed = not self.body or self.closing == "" or self.closing.endswith("\n")
         note = self if closed else replace(self, closing=self.closing + (self.newline or "\n"))
         if note.opening or not (found := _FENCED.match(note.body)) or not frontmatter.is_mapping(found[2]):
