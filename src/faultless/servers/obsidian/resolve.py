@@ -39,7 +39,7 @@ class Lookup:
 
     def named(self, path: str) -> set[str]:
         """Files with the same folded name."""
-        return self._by_name.get(fold(posixpath.basename(path)), set())
+        return self.with_name(fold(posixpath.basename(path)))
 
     def resolve(self, link: Link, source: str) -> str | None:
         """The path the link points to from `source`, or None for a broken one."""
@@ -81,7 +81,27 @@ class Lookup:
         return min(found, key=lambda path: (path != target, fold(path) != fold(target), path), default=None)
 
     def _candidates(self, target: str) -> set[str]:
-        """Never in place: the sets are the index itself."""
         name = fold(posixpath.basename(target))
-        none: set[str] = set()
-        return self._by_name.get(name, none) | self._by_name.get(name + NOTE_SUFFIX, none)
+        return self.with_name(name) | self.with_name(name + NOTE_SUFFIX)
+
+    def with_name(self, name: str) -> set[str]:
+        """Paths by folded name; not to be changed in place."""
+        return self._by_name.get(name, _NONE)
+
+
+_NONE: set[str] = set()
+
+
+class Renamed(Lookup):
+    """The same vault with one file under another path; nothing is copied."""
+
+    def __init__(self, before: Lookup, old: str, new: str) -> None:
+        super().__init__(())
+        self._before = before
+        self._old = old
+        self._new = new
+        self._new_name = fold(posixpath.basename(new))
+
+    def with_name(self, name: str) -> set[str]:
+        found = self._before.with_name(name) - {self._old}
+        return found | {self._new} if name == self._new_name else found
