@@ -176,7 +176,9 @@ def _suggest(index: Index, link: Link) -> str | None:
         if wanted in {name.casefold() for name in names if isinstance(name, str)}:
             return path
     by_name = {posixpath.basename(path).rpartition(".")[0].casefold(): path for path in index.catalog.notes}
-    close = difflib.get_close_matches(wanted, by_name, n=1, cutoff=0.75) if len(by_name) < MOST_COMPARED else []
+    close = (
+        difflib.get_close_matches(wanted, by_name, n=1, cutoff=0.75) if len(by_name) < MOST_COMPARED else []
+    )
     return by_name[close[0]] if close else None
 
 
