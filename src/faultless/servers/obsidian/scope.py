@@ -27,7 +27,9 @@ _GLOB = re.compile(r"\*\*/|\*\*|\*|\?|\[[^\]]+\]")
 def fold_name(text: str) -> str:
     """As the laxest file system sees it: case, composition, invisible letters and trailing dots ignored."""
     if text.isascii():
-        return _trim(text.lower())
+        lower = text.lower()
+        plain = "./" not in lower and " /" not in lower and not lower.endswith((".", " "))
+        return lower if plain else _trim(lower)
     composed = unicodedata.normalize("NFC", text).casefold()
     visible = "".join(letter for letter in composed if unicodedata.category(letter) != "Cf")
     return _trim(unicodedata.normalize("NFC", visible))
@@ -37,7 +39,11 @@ def _trim(text: str) -> str:
     return "/".join(part.rstrip(" .") or part for part in text.split("/"))
 
 
-def compile_glob(glob: str) -> re.Pattern[str]:
+def _compile(globs: tuple[str, ...]) -> re.Pattern[str] | None:
+    return re.compile("|".join(map(_translate, globs)), re.DOTALL) if globs else None
+
+
+def _translate(glob: str) -> str:
     """`**` crosses folders, `*` does not; a folder's name means all that is in it."""
     text = fold_name(glob.strip("/"))
     places = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
@@ -45,7 +51,7 @@ def compile_glob(glob: str) -> re.Pattern[str]:
     for found in _GLOB.finditer(text):
         pattern += re.escape(text[last : found.start()]) + places.get(found[0], found[0])
         last = found.end()
-    return re.compile(pattern + re.escape(text[last:]) + r"(?:/.*)?\Z", re.DOTALL)
+    return f"(?:{pattern}{re.escape(text[last:])}(?:/.*)?\\Z)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +62,12 @@ class Scope:
     allow_write: tuple[str, ...] = ()
     deny: tuple[str, ...] = APPROVAL_FOLDERS
     suffixes: tuple[str, ...] = NOTE_SUFFIXES
-    _allowed: tuple[re.Pattern[str], ...] = field(init=False)
-    _denied: tuple[re.Pattern[str], ...] = field(init=False)
+    _allowed: re.Pattern[str] | None = field(init=False)
+    _denied: re.Pattern[str] | None = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_allowed", tuple(map(compile_glob, self.allow_write)))
-        object.__setattr__(self, "_denied", tuple(map(compile_glob, self.deny)))
+        object.__setattr__(self, "_allowed", _compile(self.allow_write))
+        object.__setattr__(self, "_denied", _compile(self.deny))
 
     def is_note(self, path: str) -> bool:
         return path.lower().endswith(self.suffixes)
@@ -70,16 +76,13 @@ class Scope:
         """Quick for the index: no dot folder, nothing denied."""
         if path.startswith(".") or "/." in path:
             return False
-        if not self._denied:
-            return True
-        folded = fold_name(path)
-        return not any(rule.match(folded) for rule in self._denied)
+        return self._denied is None or self._denied.match(fold_name(path)) is None
 
     def require_visible(self, path: str) -> None:
         folded = fold_name(path)
         if any(part.startswith(".") for part in folded.split("/") if part != "."):
             raise _denied(path, "hidden files and folders are off limits", "name a note outside dot folders")
-        if any(rule.match(folded) for rule in self._denied):
+        if self._denied is not None and self._denied.match(folded):
             raise _denied(path, "this server is denied that folder", "ask the person who runs the server")
 
     def require_note(self, path: str) -> None:
@@ -94,7 +97,7 @@ class Scope:
         self.require_note(path)
         if self.read_only:
             raise _denied(path, "this server is read-only", "ask the person who runs it to allow writing")
-        if self._allowed and not any(rule.match(fold_name(path)) for rule in self._allowed):
+        if self._allowed is not None and not self._allowed.match(fold_name(path)):
             allowed = ", ".join(self.allow_write)
             raise _denied(path, "it lies outside the folders open for writing", f"write under {allowed}")
 
@@ -102,7 +105,7 @@ class Scope:
         """Whether a link in this file may be rewritten; canvases count with the notes."""
         if self.read_only or not self.can_see(path):
             return False
-        return not self._allowed or any(rule.match(fold_name(path)) for rule in self._allowed)
+        return self._allowed is None or self._allowed.match(fold_name(path)) is not None
 
 
 def require_good_name(path: str) -> None:

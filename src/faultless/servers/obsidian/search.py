@@ -8,7 +8,7 @@ import json
 import posixpath
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import regex
 
@@ -18,7 +18,7 @@ from faultless.servers.obsidian.tags import is_under
 from faultless.servers.obsidian.texts import fold_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from faultless.servers.obsidian.index import Index
     from faultless.servers.obsidian.shapes import SearchNotes
@@ -28,8 +28,7 @@ PATTERN_DEADLINE_SECONDS = 10.0
 MOST_PATTERN_CHARACTERS = 1000
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Hit:
+class Hit(NamedTuple):
     """Ordered as it is shown: title, heading, body; then the newest; then by path."""
 
     rank: int
@@ -54,32 +53,53 @@ def search(index: Index, asked: SearchNotes) -> Page:
             details={"field": "query"},
         )
     after = _read_cursor(asked.cursor)
-    ranks = _matches(index, asked)
-    paths = _within(ranks, asked.path)
-    paths = _with_tag(index, paths, asked.tag)
-    paths = _with_field(index, paths, asked.frontmatter)
+    keep = _filters(index, asked)
+    groups = [(rank, keep(paths)) for rank, paths in enumerate(_matches(index, asked))]
+    return _page(index, groups, after, asked.limit)
+
+
+def _page(index: Index, groups: list[tuple[int, list[str]]], after: Hit | None, limit: int) -> Page:
+    """Group by group, and no group is put in order that the page does not reach."""
     notes = index.catalog.notes
-    hits = [Hit(ranks[path], -notes[path].modified_ns, path) for path in paths if path in notes]
-    return _page(hits, after, asked.limit)
+    shown: list[Hit] = []
+    wanted = limit + 1
+    for rank, paths in groups:
+        if len(shown) == wanted or (after is not None and rank < after.rank):
+            continue
+        keys = [(-notes[path].modified_ns, path) for path in paths]
+        if after is not None and rank == after.rank:
+            keys = [key for key in keys if key > after[1:]]
+        shown += [Hit(rank, *key) for key in heapq.nsmallest(wanted - len(shown), keys)]
+    count = sum(len(paths) for _, paths in groups)
+    return Page(shown[:limit], count, _write_cursor(shown[limit - 1]) if len(shown) > limit else None)
 
 
-def _page(hits: list[Hit], after: Hit | None, limit: int) -> Page:
-    rest = hits if after is None else [hit for hit in hits if hit > after]
-    shown = heapq.nsmallest(limit, rest)
-    more = len(rest) > len(shown)
-    return Page(shown, len(hits), _write_cursor(shown[-1]) if more else None)
-
-
-def _matches(index: Index, asked: SearchNotes) -> dict[str, int]:
+def _matches(index: Index, asked: SearchNotes) -> list[Iterable[str]]:
+    """Paths by rank, each once."""
     if asked.query and asked.regex:
-        return _match_pattern(index, asked)
+        ranks = _match_pattern(index, asked)
+        return [[path for path, rank in ranks.items() if rank == wanted] for wanted in (TITLE, HEADING, BODY)]
     if not asked.query:
-        return dict.fromkeys(index.catalog.notes, BODY)
+        return [(), (), index.catalog.notes]
     hits = index.texts.find(fold_text(asked.query))
-    ranks = dict.fromkeys(hits.bodies, BODY)
-    ranks.update(dict.fromkeys(hits.heads, HEADING))
-    ranks.update(dict.fromkeys(hits.titles, TITLE))
-    return ranks
+    heads = hits.heads - hits.titles
+    return [hits.titles, heads, hits.bodies - hits.titles - heads]
+
+
+def _filters(index: Index, asked: SearchNotes) -> Callable[[Iterable[str]], list[str]]:
+    notes = index.catalog.notes
+    by_tag = _tag_filter(index, asked.tag)
+    by_field = _field_filter(index, asked.frontmatter)
+
+    def keep(paths: Iterable[str]) -> list[str]:
+        known = [path for path in _within(paths, asked.path) if path in notes]
+        return (
+            [path for path in known if by_tag(path) and by_field(path)]
+            if asked.tag or asked.frontmatter
+            else known
+        )
+
+    return keep
 
 
 def compile_pattern(text: str) -> regex.Pattern[str]:
@@ -131,20 +151,23 @@ def _within(paths: Iterable[str], prefix: str) -> list[str]:
     return [path for path in paths if path.startswith(prefix)] if prefix and prefix != "." else list(paths)
 
 
-def _with_tag(index: Index, paths: list[str], tag: str | None) -> list[str]:
+def _tag_filter(index: Index, tag: str | None) -> Callable[[str], bool]:
     if tag is None:
-        return paths
+        return _anything
     named = index.texts.find(fold_text(tag.strip("#/ "))).bodies
-    likely = [path for path in paths if path in named]
-    return [path for path in likely if any(is_under(found, tag) for found in index.facts(path).tags)]
+    return lambda path: path in named and any(is_under(found, tag) for found in index.facts(path).tags)
 
 
-def _with_field(index: Index, paths: list[str], text: str | None) -> list[str]:
+def _field_filter(index: Index, text: str | None) -> Callable[[str], bool]:
     if text is None:
-        return paths
+        return _anything
     wanted = parse_filter(text)
     named = index.texts.find(fold_text(wanted.field)).bodies
-    return [path for path in paths if path in named and wanted.matches(index.facts(path).fields)]
+    return lambda path: path in named and wanted.matches(index.facts(path).fields)
+
+
+def _anything(_: str) -> bool:
+    return True
 
 
 def _write_cursor(hit: Hit) -> str:

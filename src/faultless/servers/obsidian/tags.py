@@ -10,7 +10,7 @@ from faultless.servers.obsidian.outline import find_code
 if TYPE_CHECKING:
     from faultless.contract import Json
 
-_INLINE = re.compile(r"(?:^|(?<=\s))#([\w/\-\U0001F000-\U0001FAFF]+)", re.MULTILINE)
+_INLINE = re.compile(r"#([\w/\-\U0001F000-\U0001FAFF]+)")
 _SPLIT = re.compile(r"[\s,]+")
 
 
@@ -41,8 +41,12 @@ def _listed(value: Json) -> list[str]:
 def _written(body: str) -> list[str]:
     if "#" not in body:
         return []
-    found = list(_INLINE.finditer(body))
+    found = [match for match in _INLINE.finditer(body) if _stands_alone(body, match.start())]
     if not found:
         return []
     code = find_code(body)
     return [match[1] for match in found if not code.holds(match.start())]
+
+
+def _stands_alone(body: str, place: int) -> bool:
+    return place == 0 or body[place - 1].isspace()

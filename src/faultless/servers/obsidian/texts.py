@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import bisect
 import itertools
-import posixpath
-import re
+import os
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 SEGMENT_NOTES = 2048
 LOOSE_NOTES = 256
 _SEPARATOR = b"\xff"  # in no UTF-8 text, so no hit ever spans two notes
-_HEADING = re.compile(rb"^ {0,3}#{1,6}[ \t]+(.*)$", re.MULTILINE)
-_TITLE = re.compile(rb"\A---[^\n]*\n(?:.*\n)*?title:(.*)", re.MULTILINE)
+_FRONTMATTER_BYTES = 2000
+_DENSE = 32
 
 
 def fold_text(text: str) -> bytes:
@@ -47,12 +47,22 @@ class Text:
 
 def text_of(path: str, data: bytes) -> Text:
     body = fold_data(data)
-    title = fold_text(posixpath.basename(path).rpartition(".")[0])
+    title = fold_text(path[path.rfind("/") + 1 : path.rfind(".")])
     if body.startswith(b"---"):
-        named = _TITLE.match(body, 0, 2000)
-        title += b"\n" + named[1] if named else b""
-    heads = b"\n".join(_HEADING.findall(body)) if b"#" in body else b""
-    return Text(title, heads, body)
+        named = body.find(b"\ntitle:", 0, _FRONTMATTER_BYTES)
+        title += body[named : body.find(b"\n", named + 1)] if named > 0 else b""
+    return Text(title, b"".join(_heads(body)), body)
+
+
+def _heads(body: bytes) -> Iterator[bytes]:
+    """Heading lines, found by their marks; good enough to rank by."""
+    place = 0 if body.startswith(b"#") else body.find(b"\n#") + 1
+    while place > 0 or (place == 0 and body.startswith(b"#")):
+        end = body.find(b"\n", place)
+        yield body[place:] if end < 0 else body[place : end + 1]
+        if end < 0:
+            return
+        place = body.find(b"\n#", end) + 1
 
 
 class Layer:
@@ -62,16 +72,27 @@ class Layer:
         self._hay = Haystack(_SEPARATOR.join(parts))
         self._starts = [0, *itertools.accumulate(len(part) + 1 for part in parts)]
 
-    def find(self, needle: bytes) -> Iterator[int]:
+    def find(self, needle: bytes) -> list[int]:
         """The number of each text that holds the needle, once."""
-        place = self._hay.find(needle)
+        found: list[int] = []
+        starts, place = self._starts, self._hay.find(needle)
         while place >= 0:
-            number = bisect.bisect_right(self._starts, place) - 1
-            yield number
-            following = self._starts[number + 1]
-            if following >= len(self._hay.data):
-                return
-            place = self._hay.find(needle, following)
+            number = bisect.bisect_right(starts, place) - 1
+            found.append(number)
+            if number + 2 == len(starts):
+                break
+            if len(found) == _DENSE and number < 2 * _DENSE:
+                return found + self._find_each(needle, number + 1)
+            place = self._hay.find(needle, starts[number + 1])
+        return found
+
+    def _find_each(self, needle: bytes, first: int) -> list[int]:
+        """Text by text: faster than jumping where almost every one holds it."""
+        find = self._hay.data.find
+        bounds = itertools.pairwise(self._starts[first:])
+        return [
+            number for number, (start, end) in enumerate(bounds, first) if find(needle, start, end - 1) >= 0
+        ]
 
     @property
     def size_bytes(self) -> int:
@@ -95,6 +116,11 @@ class Hits:
     titles: set[str] = field(default_factory=set)
     heads: set[str] = field(default_factory=set)
     bodies: set[str] = field(default_factory=set)
+
+    def add(self, other: Hits) -> None:
+        self.titles |= other.titles
+        self.heads |= other.heads
+        self.bodies |= other.bodies
 
 
 class Texts:
@@ -133,15 +159,10 @@ class Texts:
                 self._unpack(segment)
 
     def find(self, needle: bytes) -> Hits:
+        """Segments are searched side by side: the C library's search lets other threads run."""
         hits = Hits()
-        for segment in self._segments:
-            paths = segment.paths
-            for layer, found in (
-                (segment.titles, hits.titles),
-                (segment.heads, hits.heads),
-                (segment.bodies, hits.bodies),
-            ):
-                found.update(path for number in layer.find(needle) if (path := paths[number]) is not None)
+        for found in _POOL.map(lambda segment: _search(segment, needle), self._segments):
+            hits.add(found)
         for path, text in self._loose.items():
             _note_hits(hits, path, needle, text)
         return hits
@@ -180,6 +201,16 @@ class Texts:
                 self._loose[path] = Text(
                     segment.titles.get(number), segment.heads.get(number), segment.bodies.get(number)
                 )
+
+
+_POOL = ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1), thread_name_prefix="vault-search")
+
+
+def _search(segment: Segment, needle: bytes) -> Hits:
+    layers = (segment.titles, segment.heads, segment.bodies)
+    return Hits(
+        *({path for number in layer.find(needle) if (path := segment.paths[number])} for layer in layers)
+    )
 
 
 def _note_hits(hits: Hits, path: str, needle: bytes, text: Text) -> None:

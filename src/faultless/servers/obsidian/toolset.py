@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 INSTRUCTIONS = """\
 Notes of an Obsidian vault, as Markdown files. Paths are relative to the vault and end in .md. Nothing is
-deleted; what a write replaces goes to .trash/faultless. To change part of a note use patch_note; to rename use
-move_note, which keeps links whole. A conflict means somebody changed the note: read it again.\
+deleted; what a write replaces goes to .trash/faultless. To change part of a note use patch_note; to rename
+one use move_note, which keeps links whole. A conflict means somebody changed the note: read it again.\
 """
 
 

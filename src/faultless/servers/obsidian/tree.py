@@ -108,16 +108,28 @@ def read_at(folder: int, name: str, path: str) -> Content:
     if not stat.S_ISREG(before.st_mode):  # never even open a device: some act on it
         raise not_a_note(path, before.st_mode)
     descriptor = os.open(name, _FILE, dir_fd=folder)
-    with os.fdopen(descriptor, "rb", buffering=0) as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise not_a_note(path, status.st_mode)
-        if status.st_size > MOST_NOTE_BYTES:
-            raise too_large(path, status.st_size)
-        data = file.read(MOST_NOTE_BYTES + 1)
-    if data is None or len(data) > MOST_NOTE_BYTES:
-        raise too_large(path, MOST_NOTE_BYTES)
-    return Content(data, status)
+        return Content(_read_whole(descriptor, status.st_size, path), status)
+    finally:
+        os.close(descriptor)
+
+
+def _read_whole(descriptor: int, size: int, path: str) -> bytes:
+    """One call where the size is as told; a file that grows meanwhile is read to its end."""
+    data = os.read(descriptor, min(size, MOST_NOTE_BYTES) + 1)
+    while len(data) > size or (data and len(data) < size):
+        if len(data) > MOST_NOTE_BYTES:
+            raise too_large(path, max(size, len(data)))
+        more = os.read(descriptor, 1 << 16)
+        if not more:
+            break
+        data += more
+    if len(data) > MOST_NOTE_BYTES:
+        raise too_large(path, max(size, len(data)))
+    return data
 
 
 def not_a_note(path: str, mode: int) -> Fault:
