@@ -30,7 +30,9 @@ class Splice:
 
 
 def apply_splices(text: str, splices: Iterable[Splice]) -> str:
-    for splice in sorted(splices, key=lambda one: (one.start, one.end), reverse=True):
+    """From the end, so that places stay true; of two at one place the first given comes first."""
+    ordered = sorted(enumerate(splices), key=lambda one: (one[1].start, one[1].end, one[0]), reverse=True)
+    for _, splice in ordered:
         text = text[: splice.start] + splice.text + text[splice.end :]
     return text
 
