@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faultless.contract import Fault
-from faultless.servers.obsidian.links import Link, LinkStyle, find_canvas_files, find_links
+from faultless.servers.obsidian.links import Link, LinkStyle, find_canvas_links, find_links
 from faultless.servers.obsidian.relink import Move, relink
 from faultless.servers.obsidian.resolve import Lookup
 
@@ -173,7 +173,7 @@ def test_a_canvas_names_files_by_whole_path() -> None:
     text = (
         '{"nodes":[{"type":"text","text":"say \\"file\\":\\"a.md\\""},{"type":"file","file":"a/\\"q\\".md"}]}'
     )
-    found = find_canvas_files(text)
+    found = find_canvas_links(text)
     assert [link.target for link in found] == ['a/"q".md']
     assert found[0].style is LinkStyle.CANVAS
     assert Lookup(["a/x.md"]).resolve(found[0], "m.canvas") is None

@@ -50,14 +50,14 @@ def find_links(text: str) -> list[Link]:
     return links
 
 
-def find_canvas_files(text: str) -> list[Link]:
-    """The file nodes of a canvas; a canvas names files by their whole path in the vault."""
-    found = []
+def find_canvas_links(text: str) -> list[Link]:
+    """A canvas names files by their whole path in the vault; its cards hold wikilinks."""
+    found = list(_wikilinks(text))
     for match in _CANVAS.finditer(text):
         written = match[1]
         target = written.replace("\\/", "/").replace('\\"', '"').replace("\\\\", "\\")
         found.append(Link(LinkStyle.CANVAS, target, "", written, *match.span(1)))
-    return found
+    return sorted(found, key=lambda link: link.start)
 
 
 def _wikilinks(text: str) -> Iterator[Link]:

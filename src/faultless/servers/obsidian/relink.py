@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from faultless.contract import Fault, FaultKind
 from faultless.servers.obsidian import frontmatter
-from faultless.servers.obsidian.links import Link, LinkStyle, find_canvas_files, find_links
+from faultless.servers.obsidian.links import Link, LinkStyle, find_canvas_links, find_links
 from faultless.servers.obsidian.note import Note
 from faultless.servers.obsidian.resolve import NOTE_SUFFIX, Lookup
 from faultless.servers.obsidian.splice import Splice, apply_splices
@@ -41,7 +41,7 @@ class Move:
 def links_in(path: str, text: str) -> list[Link]:
     """The links of a note or canvas, as the reader of its YAML would see them."""
     if path.endswith(CANVAS_SUFFIX):
-        return find_canvas_files(text)
+        return find_canvas_links(text)
     links = find_links(text)
     if not text.startswith("---") or not any("''" in link.target for link in links):
         return links
@@ -68,9 +68,17 @@ def _splices(path: str, text: str, links: list[Link], move: Move) -> Iterator[Sp
         if target is None or move.old not in {target, path}:
             continue
         wanted = move.follow(target)
-        if move.after.resolve(link, move.follow(path)) != wanted:
+        if not _still_points(link, path, wanted, move):
             written = _rewrite(link, path, wanted, move)
             yield Splice(link.start, link.end, _quoted_as_before(text, link, written))
+
+
+def _still_points(link: Link, path: str, wanted: str, move: Move) -> bool:
+    """A Markdown link that was right for every reader must stay so, not only for Obsidian."""
+    source = move.follow(path)
+    if link.style is LinkStyle.MARKDOWN and move.before.resolve_beside(link, path) is not None:
+        return move.after.resolve_beside(link, source) == wanted
+    return move.after.resolve(link, source) == wanted
 
 
 def _rewrite(link: Link, path: str, wanted: str, move: Move) -> str:

@@ -56,13 +56,11 @@ def text_of(path: str, data: bytes) -> Text:
 
 def _heads(body: bytes) -> Iterator[bytes]:
     """Heading lines, found by their marks; good enough to rank by."""
-    place = 0 if body.startswith(b"#") else body.find(b"\n#") + 1
-    while place > 0 or (place == 0 and body.startswith(b"#")):
-        end = body.find(b"\n", place)
-        yield body[place:] if end < 0 else body[place : end + 1]
-        if end < 0:
-            return
-        place = body.find(b"\n#", end) + 1
+    place = 0 if body.startswith(b"#") else body.find(b"\n#")
+    while place >= 0:
+        end = body.find(b"\n", place + 1)
+        yield body[place:] if end < 0 else body[place:end]
+        place = body.find(b"\n#", end) if end >= 0 else -1
 
 
 class Layer:
