@@ -209,7 +209,7 @@ def _write_place(path: str) -> str:
 
 def _read_place(cursor: str | None) -> str:
     try:
-        return base64.urlsafe_b64decode(cursor.encode()).decode() if cursor else ""
+        return base64.b64decode(cursor, altchars=b"-_", validate=True).decode() if cursor else ""
     except ValueError as error:
         raise Fault(
             FaultKind.INVALID_PARAMS,

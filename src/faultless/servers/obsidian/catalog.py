@@ -124,8 +124,10 @@ class Catalog:
                 elif self._scope.can_see(path):
                     found.add(item.name)
                     if item.is_dir(follow_symlinks=False):
+                        self._forget_file(path)
                         inner.append(path)
                     else:
+                        self._forget_folder(path)
                         self._put(path, item)
         for name in known - found:
             self._forget(prefix + name)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import shutil
 from enum import IntFlag
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _NO_REPLACE = 1
 _EXCHANGE = 2
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 NOT_HERE = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM})
 
 
@@ -20,8 +22,20 @@ def rename_new(old: str, new: str, *, old_folder: int, new_folder: int) -> None:
     except OSError as error:
         if error.errno not in NOT_HERE:
             raise
-        # A hard link refuses a taken name as well; for a moment both names exist.
+        _rename_by_link(old, new, old_folder, new_folder)
+
+
+def _rename_by_link(old: str, new: str, old_folder: int, new_folder: int) -> None:
+    """A hard link refuses a taken name as well; for a moment both names exist."""
+    try:
         os.link(old, new, src_dir_fd=old_folder, dst_dir_fd=new_folder, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in NOT_HERE:
+            raise
+        # No links either (FAT): an empty file holds the name until the real one takes its place.
+        os.close(os.open(new, _NEW_FILE, 0o666, dir_fd=new_folder))
+        os.rename(old, new, src_dir_fd=old_folder, dst_dir_fd=new_folder)
+    else:
         os.unlink(old, dir_fd=old_folder)
 
 
@@ -33,9 +47,22 @@ def exchange(one: str, other: str, *, folder: int) -> None:
         if error.errno not in NOT_HERE:
             raise
         aside = f"{one}.old"
-        os.link(other, aside, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+        _link_or_copy(other, aside, folder)
         os.rename(one, other, src_dir_fd=folder, dst_dir_fd=folder)
         os.rename(aside, one, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def _link_or_copy(old: str, new: str, folder: int) -> None:
+    try:
+        os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in NOT_HERE:
+            raise
+        source = os.open(old, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        with os.fdopen(source, "rb") as reader:
+            copy = os.open(new, _NEW_FILE, 0o666, dir_fd=folder)
+            with os.fdopen(copy, "wb") as writer:
+                shutil.copyfileobj(reader, writer)
 
 
 def _renameat2(old: str, new: str, old_folder: int, new_folder: int, flag: int) -> None:

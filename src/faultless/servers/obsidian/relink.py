@@ -129,8 +129,7 @@ def _encoder(link: Link) -> Callable[[str], str]:
 
 def _quoted_as_before(text: str, link: Link, written: str) -> str:
     """Inside a single-quoted YAML value an apostrophe is written twice."""
-    yaml_end = _yaml_end(text)
-    if link.start >= yaml_end or "'" not in written:
+    if "'" not in written or link.start >= _yaml_end(text):
         return written
     line = text[text.rfind("\n", 0, link.start) + 1 : link.start]
     return written.replace("'", "''") if line.count("'") % 2 else written

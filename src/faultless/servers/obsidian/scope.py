@@ -112,7 +112,10 @@ def require_good_name(path: str) -> None:
     """A new name must work on every system and inside a link."""
     for part in path.split("/"):
         bad = _BAD_IN_NAMES.search(part)
-        reserved = _RESERVED.match(part) or part != part.strip(" ") or part.endswith(".")
+        stem = part.rpartition(".")[0] or part
+        reserved = (
+            _RESERVED.match(part) or part != part.strip(" ") or part.endswith(".") or stem.endswith(" ")
+        )
         if (
             bad
             or reserved

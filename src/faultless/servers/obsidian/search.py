@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from faultless.servers.obsidian.shapes import SearchNotes
 
 TITLE, HEADING, BODY = range(3)
-PATTERN_DEADLINE_SECONDS = 10.0
+PATTERN_DEADLINE_SECONDS = 5.0
 MOST_PATTERN_CHARACTERS = 1000
 
 
@@ -178,7 +178,7 @@ def _read_cursor(cursor: str | None) -> Hit | None:
     if cursor is None:
         return None
     try:
-        rank, age, path = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        rank, age, path = json.loads(base64.b64decode(cursor, altchars=b"-_", validate=True))
         return Hit(int(rank), int(age), str(path))
     except (ValueError, TypeError) as error:
         raise Fault(

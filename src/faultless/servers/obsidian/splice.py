@@ -30,11 +30,13 @@ class Splice:
 
 
 def apply_splices(text: str, splices: Iterable[Splice]) -> str:
-    """From the end, so that places stay true; of two at one place the first given comes first."""
-    ordered = sorted(enumerate(splices), key=lambda one: (one[1].start, one[1].end, one[0]), reverse=True)
-    for _, splice in ordered:
-        text = text[: splice.start] + splice.text + text[splice.end :]
-    return text
+    """Of two at one place the insertion comes before the removal, and the first given first."""
+    parts: list[str] = []
+    place = 0
+    for splice in sorted(splices, key=lambda one: (one.start, one.end)):
+        parts += [text[place : splice.start], splice.text]
+        place = max(place, splice.end)
+    return "".join([*parts, text[place:]])
 
 
 def same(one: Json, other: Json) -> bool:

@@ -1,0 +1,151 @@
+"""Kills a writer at random moments and checks the vault after each: `python crash.py FOLDER SEED MOMENTS`.
+
+Run as a program of its own, because it forks: the parent imports once, each child writes until it is killed.
+"""
+
+import hashlib
+import json
+import os
+import random
+import select
+import signal
+import sys
+from pathlib import Path
+
+from faultless.servers.obsidian.moving import move_note
+from faultless.servers.obsidian.note import Note
+from faultless.servers.obsidian.patch import Operation, TargetKind
+from faultless.servers.obsidian.relink import links_in
+from faultless.servers.obsidian.resolve import Lookup
+from faultless.servers.obsidian.shapes import MoveNote, PatchNote, ReadNote, WriteNote
+from faultless.servers.obsidian.vault import Vault
+
+NOTES = 6
+LONGEST_WAIT_SECONDS = 0.06
+START_DEADLINE_SECONDS = 120
+
+
+def content(number: int, links: str, chance: random.Random) -> str:
+    payload = "".join(chance.choices("abc\n", k=chance.choice([10, 1000, 60_000]))).strip()
+    digest = hashlib.sha256(payload.encode()).hexdigest()
+    return f"---\nid: {number}\ncount: 0\n---\n{payload}\nsum {digest}\n\n# Links\n{links}\n"
+
+
+def links_of(body: str) -> str:
+    return body.rpartition("# Links\n")[2].strip()
+
+
+def start(root: Path) -> None:
+    root.mkdir()
+    chance = random.Random(0)
+    for number in range(NOTES):
+        links = " ".join(f"[[note {other}|{other}]]" for other in range(NOTES))
+        (root / f"note {number}.md").write_text(content(number, links, chance))
+
+
+def write_until_killed(root: Path, seed: int, started: int) -> None:
+    chance = random.Random(seed)
+    vault = Vault(root)
+    with vault.index.fresh(text=True):
+        os.write(started, b".")
+    while True:
+        path = chance.choice(
+            sorted(
+                file.relative_to(root).as_posix()
+                for file in root.rglob("[!.]*.md")
+                if ".trash" not in file.parts
+            )
+        )
+        note = vault.read(ReadNote(path=path))
+        act = chance.choice(["write", "patch", "move", "move"])
+        if act == "write":
+            text = content(int(str(note.frontmatter["id"])), links_of(note.body), chance)
+            vault.write(WriteNote(path=path, body=Note.parse(text.encode()).body))
+        elif act == "patch":
+            count = int(str(note.frontmatter["count"])) + 1
+            vault.patch(
+                PatchNote(
+                    path=path,
+                    operation=Operation.REPLACE,
+                    target_type=TargetKind.FRONTMATTER,
+                    target="count",
+                    content=count,
+                )
+            )
+        else:
+            folder = chance.choice(["", "a/", "a/b/", "c d/"])
+            move_note(vault, MoveNote(source=path, destination=f"{folder}note {chance.randrange(10**9)}.md"))
+
+
+def check(root: Path) -> list[str]:
+    """What is wrong with the vault, once the next server has come up."""
+    vault = Vault(root)
+    vault.settle()
+    with vault.index.fresh(text=True) as index:
+        paths = sorted(index.catalog.notes)
+    lookup = Lookup(paths)
+    notes = {path: Note.parse(vault.store.read(path).data) for path in paths}
+    ids = {path: note.fields.get("id") for path, note in notes.items()}
+    wrong = [] if sorted(map(str, ids.values())) == [str(n) for n in range(NOTES)] else [f"ids are {ids}"]
+    for path, note in notes.items():
+        payload, _, rest = note.body.rpartition("\nsum ")
+        if hashlib.sha256(payload.encode()).hexdigest() != rest.split("\n")[0]:
+            wrong.append(f"{path} is torn")
+        links = links_in(path, note.text)
+        for link, shown in zip(links, links_of(note.body).split("|")[1:], strict=True):
+            target = lookup.resolve(link, path)
+            if target is None or str(ids[target]) != shown.split("]")[0]:
+                wrong.append(f"{path}: {link.target} leads to {target}, not to note {shown.split(']')[0]}")
+    first = paths[0]
+    vault.patch(
+        PatchNote(
+            path=first,
+            operation=Operation.REPLACE,
+            target_type=TargetKind.FRONTMATTER,
+            target="count",
+            content=0,
+        )
+    )
+    wrong += [f"left behind: {file}" for file in root.rglob(".faultless-*") if ".trash" not in file.parts]
+    wrong += ["the journal is left behind"] * (root / ".trash/faultless/journal.json").exists()
+    vault.close()
+    return wrong
+
+
+def main(root: Path, seed: int, moments: int) -> dict[str, object]:
+    start(root)
+    chance = random.Random(seed)
+    moves_cut = writes_cut = 0
+    for moment in range(moments):
+        problem = kill_one(root, chance)
+        moves_cut += (root / ".trash/faultless/journal.json").exists()
+        writes_cut += any(".trash" not in file.parts for file in root.rglob(".faultless-*"))
+        wrong = [problem] if problem else check(root)
+        if wrong:
+            return {"moment": moment, "wrong": wrong}
+    return {"moments": moments, "moves_cut": moves_cut, "writes_cut": writes_cut, "wrong": []}
+
+
+def kill_one(root: Path, chance: random.Random) -> str | None:
+    """Start a writer, let it write for a random while, kill it."""
+    reading, started = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            write_until_killed(root, chance.randrange(10**9), started)
+        finally:
+            os._exit(1)  # only a failure gets here
+    ready, _, _ = select.select([reading], [], [], START_DEADLINE_SECONDS)
+    select.select([], [], [], chance.uniform(0, LONGEST_WAIT_SECONDS))
+    ended, status = os.waitpid(child, os.WNOHANG)
+    if not ended:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    chance.random()  # the next writer must not repeat this one
+    os.close(reading)
+    os.close(started)
+    return f"the writer ended by itself: {status}" if ended or not ready else None
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))))
