@@ -1,6 +1,7 @@
-"""Kills a writer at random moments and checks the vault after each: `python crash.py FOLDER SEED MOMENTS`.
+"""Kills a writer and checks the vault after each kill: `python crash.py FOLDER SEED MOMENTS`, or `… FOLDER steps`.
 
-Run as a program of its own, because it forks: the parent imports once, each child writes until it is killed.
+With a number, at that many random moments; with `steps`, before and after every single change a move, a write and a
+patch make to the disk. A program of its own, because it forks: the parent imports once, each child is killed.
 """
 
 import hashlib
@@ -10,8 +11,10 @@ import random
 import select
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+from faultless.servers.obsidian import kernel
 from faultless.servers.obsidian.moving import move_note
 from faultless.servers.obsidian.note import Note
 from faultless.servers.obsidian.patch import Operation, TargetKind
@@ -21,7 +24,8 @@ from faultless.servers.obsidian.shapes import MoveNote, PatchNote, ReadNote, Wri
 from faultless.servers.obsidian.vault import Vault
 
 NOTES = 6
-LONGEST_WAIT_SECONDS = 0.06
+LONGEST_WAIT_SECONDS = 0.2
+MOST_STEPS = 200
 START_DEADLINE_SECONDS = 120
 
 
@@ -47,7 +51,7 @@ def write_until_killed(root: Path, seed: int, started: int) -> None:
     chance = random.Random(seed)
     vault = Vault(root)
     with vault.index.fresh(text=True):
-        os.write(started, b".")
+        pass
     while True:
         path = chance.choice(
             sorted(
@@ -57,6 +61,7 @@ def write_until_killed(root: Path, seed: int, started: int) -> None:
             )
         )
         note = vault.read(ReadNote(path=path))
+        os.write(started, b".")
         act = chance.choice(["write", "patch", "move", "move"])
         if act == "write":
             text = content(int(str(note.frontmatter["id"])), links_of(note.body), chance)
@@ -85,6 +90,7 @@ def check(root: Path) -> list[str]:
         paths = sorted(index.catalog.notes)
     lookup = Lookup(paths)
     notes = {path: Note.parse(vault.store.read(path).data) for path in paths}
+    notes.pop("new.md", None)
     ids = {path: note.fields.get("id") for path, note in notes.items()}
     wrong = [] if sorted(map(str, ids.values())) == [str(n) for n in range(NOTES)] else [f"ids are {ids}"]
     for path, note in notes.items():
@@ -96,7 +102,7 @@ def check(root: Path) -> list[str]:
             target = lookup.resolve(link, path)
             if target is None or str(ids[target]) != shown.split("]")[0]:
                 wrong.append(f"{path}: {link.target} leads to {target}, not to note {shown.split(']')[0]}")
-    first = paths[0]
+    first = "note 2.md" if "note 2.md" in paths else paths[0]
     vault.patch(
         PatchNote(
             path=first,
@@ -135,7 +141,11 @@ def kill_one(root: Path, chance: random.Random) -> str | None:
             write_until_killed(root, chance.randrange(10**9), started)
         finally:
             os._exit(1)  # only a failure gets here
-    ready, _, _ = select.select([reading], [], [], START_DEADLINE_SECONDS)
+    ready: list[int] = []
+    for _ in range(chance.randint(1, 2)):
+        ready, _, _ = select.select([reading], [], [], START_DEADLINE_SECONDS)
+        if ready:
+            os.read(reading, 1)
     select.select([], [], [], chance.uniform(0, LONGEST_WAIT_SECONDS))
     ended, status = os.waitpid(child, os.WNOHANG)
     if not ended:
@@ -147,5 +157,90 @@ def kill_one(root: Path, chance: random.Random) -> str | None:
     return f"the writer ended by itself: {status}" if ended or not ready else None
 
 
+def every_step(folder: Path) -> dict[str, object]:
+    """For each act, kill at its first change to the disk, then at its second, until it gets through."""
+    cut: dict[str, int] = {}
+    for act in ("write", "create", "patch", "move"):
+        for step in range(MOST_STEPS):
+            root = folder / f"{act} {step}"
+            start(root)
+            before = {path.name: path.read_bytes() for path in root.iterdir()}
+            child = os.fork()
+            if child == 0:
+                try:
+                    _act_and_die(root, act, step)
+                finally:
+                    os._exit(0)
+            _, status = os.waitpid(child, 0)
+            wrong = check(root) + _half_done(root, act, before)
+            if wrong:
+                return {"act": act, "step": step, "wrong": wrong}
+            if not os.WIFSIGNALED(status):
+                break
+            cut[act] = step + 1
+    return {"cut": cut, "wrong": []}
+
+
+def _half_done(root: Path, act: str, before: dict[str, bytes]) -> list[str]:
+    """Whole and old or whole and new; `check` has since set a count to 0, which it was."""
+    after = {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*.md")
+        if ".trash" not in path.parts
+    }
+    if act == "move":
+        return (
+            []
+            if set(after) in ({*before}, {*before} - {"note 2.md"} | {"a/moved.md"})
+            else [f"names are {sorted(after)}"]
+        )
+    changed = [name for name in after if after[name] != before.get(name)]
+    return [] if set(changed) <= {"note 2.md", "new.md"} else [f"changed: {changed}"]
+
+
+def _act_and_die(root: Path, act: str, step: int) -> None:
+    left = [step]
+
+    def counted(work: Callable[..., object]) -> Callable[..., object]:
+        def dying(*given: object, **named: object) -> object:
+            if left[0] == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            left[0] -= 1
+            return work(*given, **named)
+
+        return dying
+
+    vault = Vault(root)
+    for module, name in (
+        (os, "rename"),
+        (os, "unlink"),
+        (os, "link"),
+        (os, "mkdir"),
+        (os, "fsync"),
+        (kernel, "_renameat2"),
+    ):
+        setattr(module, name, counted(getattr(module, name)))
+    if act == "write":
+        text = content(2, links_of(vault.read(ReadNote(path="note 2.md")).body), random.Random(1))
+        vault.write(WriteNote(path="note 2.md", body=Note.parse(text.encode()).body))
+    elif act == "create":
+        vault.write(WriteNote(path="new.md", body="x"))
+        os.unlink(root / "new.md")  # noqa: PTH108 - counted like the rest
+    elif act == "patch":
+        vault.patch(
+            PatchNote(
+                path="note 2.md",
+                operation=Operation.REPLACE,
+                target_type=TargetKind.FRONTMATTER,
+                target="count",
+                content=7,
+            )
+        )
+    else:
+        move_note(vault, MoveNote(source="note 2.md", destination="a/moved.md"))
+
+
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))))
+    home = Path(sys.argv[1])
+    report = every_step(home) if sys.argv[2] == "steps" else main(home, int(sys.argv[2]), int(sys.argv[3]))
+    sys.stdout.write(json.dumps(report))

@@ -44,6 +44,13 @@ def test_a_writer_killed_at_any_moment_leaves_every_note_whole(tmp_path: Path) -
     _kill(tmp_path, random.randrange(10**6), 15)
 
 
+def test_a_writer_killed_between_any_two_steps_leaves_every_note_whole(tmp_path: Path) -> None:
+    report = _run("crash.py", str(tmp_path), "steps")
+    assert report["wrong"] == []
+    assert report["cut"]["move"] > 20
+    assert set(report["cut"]) == {"write", "create", "patch", "move"}
+
+
 @pytest.mark.heavy
 def test_a_writer_killed_at_200_moments_leaves_every_note_whole(tmp_path: Path) -> None:
     report = _kill(tmp_path, random.randrange(10**6), 200)
