@@ -1,6 +1,7 @@
 """Searching a vault: ours over the wire beside ripgrep, mcpvault and a plain Python scan."""
 
 import functools
+import os
 import shutil
 import statistics
 import subprocess
@@ -40,10 +41,12 @@ def main() -> None:
     print(text)
     intro = (
         "<!-- Written by `python -m bench obsidian`. -->\n\n"
-        f"Notes of 2.5 kB in 500 folders; the query stands in {obsidian_vault.HOLDERS} of them. One run, all programs in turn, "
-        "warm file cache; times in milliseconds, memory after the searches. Ours and mcpvault answer over MCP (stdio), ripgrep is "
-        f"a process a query.\n\n{machine('faultless', 'mcp')}; " + ", ".join(f"{name} {number}" for name, number in NPM.items())
-    )  # fmt: skip
+        f"Notes of 2.5 kB in 500 folders; the query stands in {obsidian_vault.HOLDERS} of them. One run, all\n"
+        "programs in turn, warm file cache; times in milliseconds, memory after the searches. Ours and mcpvault\n"
+        "answer over MCP on stdio, ripgrep is a process a query.\n\n"
+        f"{machine('faultless', 'mcp')}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; "
+        + ", ".join(f"{name} {number}" for name, number in NPM.items())
+    )
     PAGE.parent.mkdir(parents=True, exist_ok=True)
     PAGE.write_text(f"# Figures\n\n{intro}\n\n{text}")
 
@@ -100,7 +103,7 @@ def _measure_ours(
     edits = [_after_edit(root, search, number) for number in range(15)]
     after = _memory(client)
     memory = f"{after:.0f} MB (+{after - before:.0f})"
-    return _row(size, "faultless", first, warm, statistics.median(edits), memory, "yes")
+    return _row(size, "faultless", first=first, warm=warm, edit=statistics.median(edits), memory=memory)
 
 
 TIMES: dict[tuple[int, Callable[[], int]], list[float]] = {}
@@ -119,7 +122,7 @@ def _after_edit(root: Path, search: Callable[[str], int], number: int) -> float:
 
 def _measure_process(size: int, name: str, search: Callable[[], int]) -> list[str]:
     times = TIMES[size, search]
-    return _row(size, name, times[0], times, statistics.median(times), "-", "yes")
+    return _row(size, name, first=times[0], warm=times, edit=statistics.median(times), memory="-")
 
 
 def _measure_mcpvault(size: int, root: Path, client: WireClient) -> list[str]:
@@ -129,7 +132,9 @@ def _measure_mcpvault(size: int, root: Path, client: WireClient) -> list[str]:
 
     times = [_timed(lambda: search(obsidian_vault.NEEDLE)) for _ in range(4)]
     edited = _after_edit(root, lambda query: min(search(query), 1), 0)
-    return _row(size, "mcpvault", times[0], times[1:], edited, f"{_memory(client):.0f} MB", "yes")
+    return _row(
+        size, "mcpvault", first=times[0], warm=times[1:], edit=edited, memory=f"{_memory(client):.0f} MB"
+    )
 
 
 def _row(
@@ -138,7 +143,7 @@ def _row(
     ordered = sorted(warm)
     p99 = ordered[min(len(ordered) - 1, round(len(ordered) * 0.99))]
     figures = [first, statistics.median(warm), p99, edit]
-    return [f"{size:,}", name, *(f"{figure * 1000:,.1f}" for figure in figures), memory, fresh]
+    return [f"{size:,}", name, *(f"{figure * 1000:,.1f}" for figure in figures), memory]
 
 
 def _scan(root: Path) -> int:

@@ -33,10 +33,10 @@ def _note(number: int, notes: int, pool: list[str], chance: random.Random) -> st
     lines = [text[place : place + 90] for place in range(0, len(text), 90)]
     holder = f"\n{NEEDLE} here\n" if number % (notes // HOLDERS) == 0 else ""
     others = [f"[[Note {chance.randrange(notes)}]]" for _ in range(2)]
-    return (
-        f"---\ntitle: Note {number}\ncreated: 2024-{chance.randint(1, 12):02}-{chance.randint(1, 28):02}\n"
-        f"tags:\n  - {pool[start]}\n  - area/{number % AREAS}\nstatus: {chance.choice(['draft', 'done', 'open'])}\n"
-        f"priority: {chance.randint(1, 5)}\n---\n# Note {number} {pool[start]}\n\n" + "\n".join(lines[:8]) + holder
-        + f"\n\n## Details\n\nsee {others[0]} and {others[1]} #tag{chance.randint(1, 30)}\n"
-        + "\n".join(lines[8:]) + "\n"
-    )  # fmt: skip
+    day = f"2024-{chance.randint(1, 12):02}-{chance.randint(1, 28):02}"
+    status = chance.choice(["draft", "done", "open"])
+    return "\n".join([
+        "---", f"title: Note {number}", f"created: {day}", "tags:", f"  - {pool[start]}", f"  - area/{number % AREAS}",
+        f"status: {status}", f"priority: {chance.randint(1, 5)}", "---", f"# Note {number} {pool[start]}", "",
+        *lines[:8], holder, "## Details", "", f"see {others[0]} and {others[1]} #tag{chance.randint(1, 30)}", *lines[8:], "",
+    ])  # fmt: skip

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,12 @@ from faultless.contract import Fault, FaultKind
 from faultless.kit.testing import WireClient
 from faultless.servers.obsidian import kernel
 from faultless.servers.obsidian.journal import Journal, Rename, Rewrite, Transaction
+from faultless.servers.obsidian.moving import move_note
 from faultless.servers.obsidian.note import version_of
+from faultless.servers.obsidian.patch import Operation, TargetKind
+from faultless.servers.obsidian.shapes import MoveNote, PatchNote, ReadNote, WriteNote
+from faultless.servers.obsidian.trash import Trash
+from faultless.servers.obsidian.vault import Vault
 from tests.servers.obsidian.session import Session, snapshot
 
 HERE = Path(__file__).parent
@@ -248,6 +254,61 @@ def test_a_rival_that_edits_in_place_loses_nothing(empty: Session) -> None:
     lines = file.read_text().splitlines()
     assert f"{lines[0]}\n" in written
     assert all(line.startswith("ours ") for line in lines[1:])
+
+
+def test_a_trash_that_takes_nothing_leaves_the_old_note(
+    empty: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    empty.put("a.md", "old")
+    monkeypatch.setattr(Trash, "take", refuse)
+    fault = empty.fault("write_note", path="a.md", body="new", overwrite=True)
+    assert fault.kind is FaultKind.UNAVAILABLE
+    assert {path.name: path.read_text() for path in empty.root.iterdir() if path.is_file()} == {"a.md": "old"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_two_clients_do_at_once_each_note_is_a_version_somebody_wrote(
+    tmp_path: Path, seed: int
+) -> None:
+    versions = {version_of(b"start")}
+    for name in "abc":
+        (tmp_path / f"{name}.md").write_text("start")
+    vaults = [Vault(tmp_path), Vault(tmp_path)]
+
+    def work(number: int) -> None:
+        chance = random.Random(seed * 10 + number)
+        for turn in range(40):
+            with suppress(Fault):
+                versions.add(_do_something(vaults[number], chance, f"{number} {turn}"))
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(work, range(2)))
+    notes = {name: data for name, data in snapshot(tmp_path).items() if name.endswith(".md")}
+    assert len(notes) >= 3  # a forced write after a move makes the note anew
+    assert {version_of(data) for data in notes.values()} <= versions
+    for vault in vaults:
+        vault.close()
+
+
+def _do_something(vault: Vault, chance: random.Random, text: str) -> str:
+    """The version the tool says it wrote."""
+    path, other = (f"{chance.choice('abcdef')}.md" for _ in range(2))
+    act = chance.choice(["write", "careful", "patch", "field", "move"])
+    content = vault.read(ReadNote(path=path))
+    if act == "write":
+        return vault.write(WriteNote(path=path, body=text * chance.choice([1, 2000]), overwrite=True)).version
+    if act == "careful":
+        return vault.write(WriteNote(path=path, body=text, if_version=content.version)).version
+    if act == "move":
+        return move_note(vault, MoveNote(source=path, destination=other)).version
+    kind = TargetKind.NOTE if act == "patch" else TargetKind.FRONTMATTER
+    operation = Operation.APPEND if act == "patch" else Operation.REPLACE
+    return vault.patch(
+        PatchNote(path=path, operation=operation, target_type=kind, target="key", content=text)
+    ).version
 
 
 def _serve(root: Path) -> WireClient:

@@ -106,6 +106,8 @@ def test_a_version_of_a_note_that_is_gone_is_a_conflict(example: Session) -> Non
     version = example.call("read_note", path=PLAN)["version"]
     (example.root / PLAN).unlink()
     assert example.fault("write_note", path=PLAN, body="x", if_version=version).kind is FaultKind.CONFLICT
+    assert example.fault("write_note", path=PLAN, body="x").kind is FaultKind.CONFLICT
+    assert example.call("write_note", path=PLAN, body="x", overwrite=True)["created"] is True
 
 
 def test_a_patch_goes_under_its_heading(example: Session) -> None:

@@ -10,8 +10,6 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-import regex
-
 from faultless.contract import Fault, FaultKind
 from faultless.servers.obsidian.filters import parse_filter
 from faultless.servers.obsidian.tags import is_under
@@ -19,6 +17,8 @@ from faultless.servers.obsidian.texts import fold_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    import regex
 
     from faultless.servers.obsidian.index import Index
     from faultless.servers.obsidian.shapes import SearchNotes
@@ -103,6 +103,8 @@ def _filters(index: Index, asked: SearchNotes) -> Callable[[Iterable[str]], list
 
 
 def compile_pattern(text: str) -> regex.Pattern[str]:
+    import regex  # noqa: PLC0415 - slow to import, and few searches are patterns
+
     if len(text) > MOST_PATTERN_CHARACTERS:
         raise Fault(
             FaultKind.TOO_LARGE,

@@ -73,8 +73,13 @@ class Store:
             self._trash.require_room()
             temp = self._stage(folder, data, like=seen, path=path)
             self._swap(folder, temp, name, path, version_of(seen.data))
-            os.fsync(folder)
-            self._trash.take(folder, temp, path)
+            try:
+                os.fsync(folder)
+                self._trash.take(folder, temp, path)
+            except OSError:  # no room even for that: a fault must mean that nothing changed
+                kernel.exchange(temp, name, folder=folder)
+                _discard(folder, temp)
+                raise
 
     def move(self, rename: Rename, seen: Content, rewrites: Mapping[str, tuple[Content, bytes]]) -> None:
         """Rewrite these notes and rename one: all of it, or nothing, also across a kill."""

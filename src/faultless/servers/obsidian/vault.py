@@ -122,8 +122,8 @@ class Vault:
         return WrittenNote(**answer.model_dump(), created=content is None)
 
     def _create(self, path: str, asked: WriteNote) -> None:
-        if asked.if_version is not None:
-            raise gone(path)
+        if asked.if_version is not None or (path in self._shown and not asked.overwrite):
+            raise _gone(path)
         self.require_new_name(path)
         note = Note.blank().with_fields(asked.frontmatter, keep_others=True).with_body(asked.body or "")
         self.store.create(path, note.encode())
@@ -233,11 +233,11 @@ def require_version(path: str, content: Content, expected: str | None) -> None:
         )
 
 
-def gone(path: str) -> Fault:
+def _gone(path: str) -> Fault:
     return Fault(
         FaultKind.CONFLICT,
-        f"{path} is gone, so it cannot be changed from that version",
-        hint="leave if_version out to make it anew",
+        f"{path} was moved or removed since it was shown",
+        hint="search for it; to make it anew, pass overwrite true and no if_version",
         details={"path": path},
     )
 
