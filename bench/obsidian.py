@@ -39,13 +39,13 @@ def main() -> None:
     ]
     text = table("Searching a vault", header, rows)
     print(text)
+    versions = ", ".join(f"{name} {number}" for name, number in NPM.items())
+    where = f"{machine('faultless', 'mcp')}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
     intro = (
         "<!-- Written by `python -m bench obsidian`. -->\n\n"
-        f"Notes of 2.5 kB in 500 folders; the query stands in {obsidian_vault.HOLDERS} of them. One run, all\n"
-        "programs in turn, warm file cache; times in milliseconds, memory after the searches. Ours and mcpvault\n"
-        "answer over MCP on stdio, ripgrep is a process a query.\n\n"
-        f"{machine('faultless', 'mcp')}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; "
-        + ", ".join(f"{name} {number}" for name, number in NPM.items())
+        f"Notes of 2.5 kB in 500 folders; the query stands in {obsidian_vault.HOLDERS} of them. One run,\n"
+        "all programs in turn, warm file cache; times in milliseconds, memory after the searches. Ours and\n"
+        f"mcpvault answer over MCP on stdio, ripgrep is a process a query.\n\n{where}; {versions}"
     )
     PAGE.parent.mkdir(parents=True, exist_ok=True)
     PAGE.write_text(f"# Figures\n\n{intro}\n\n{text}")
@@ -137,9 +137,7 @@ def _measure_mcpvault(size: int, root: Path, client: WireClient) -> list[str]:
     )
 
 
-def _row(
-    size: int, name: str, first: float, warm: list[float], edit: float, memory: str, fresh: str
-) -> list[str]:
+def _row(size: int, name: str, *, first: float, warm: list[float], edit: float, memory: str) -> list[str]:
     ordered = sorted(warm)
     p99 = ordered[min(len(ordered) - 1, round(len(ordered) * 0.99))]
     figures = [first, statistics.median(warm), p99, edit]

@@ -35,8 +35,10 @@ def _note(number: int, notes: int, pool: list[str], chance: random.Random) -> st
     others = [f"[[Note {chance.randrange(notes)}]]" for _ in range(2)]
     day = f"2024-{chance.randint(1, 12):02}-{chance.randint(1, 28):02}"
     status = chance.choice(["draft", "done", "open"])
-    return "\n".join([
-        "---", f"title: Note {number}", f"created: {day}", "tags:", f"  - {pool[start]}", f"  - area/{number % AREAS}",
-        f"status: {status}", f"priority: {chance.randint(1, 5)}", "---", f"# Note {number} {pool[start]}", "",
-        *lines[:8], holder, "## Details", "", f"see {others[0]} and {others[1]} #tag{chance.randint(1, 30)}", *lines[8:], "",
-    ])  # fmt: skip
+    tags = f"tags:\n  - {pool[start]}\n  - area/{number % AREAS}"
+    fields = (
+        f"title: Note {number}\ncreated: {day}\n{tags}\nstatus: {status}\npriority: {chance.randint(1, 5)}"
+    )
+    links = f"see {others[0]} and {others[1]} #tag{chance.randint(1, 30)}"
+    head = ["---", fields, "---", f"# Note {number} {pool[start]}", ""]
+    return "\n".join([*head, *lines[:8], holder, "## Details", "", links, *lines[8:], ""])
