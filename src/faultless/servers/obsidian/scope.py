@@ -1,0 +1,147 @@
+"""Which paths of the vault this server may see and change."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from faultless.contract import Fault, FaultKind
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from faultless.kit.root import Root
+
+NOTE_SUFFIXES = (".md",)
+# A person's approval lives here; a server that an agent drives must not be able to give it.
+APPROVAL_FOLDERS = ("Approved", "Done", "Rejected")
+# Broken on some system the vault may be synced to, or unable to stand in a link.
+_BAD_IN_NAMES = re.compile(r'[\\:*?"<>|#^\[\]\x00-\x1f\x7f]')
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?\Z", re.IGNORECASE)
+_GLOB = re.compile(r"\*\*/|\*\*|\*|\?|\[[^\]]+\]")
+
+
+def fold_name(text: str) -> str:
+    """As the laxest file system sees it: case, composition, invisible letters and trailing dots ignored."""
+    if text.isascii():
+        lower = text.lower()
+        plain = "./" not in lower and " /" not in lower and not lower.endswith((".", " "))
+        return lower if plain else _trim(lower)
+    composed = unicodedata.normalize("NFC", text).casefold()
+    visible = "".join(letter for letter in composed if unicodedata.category(letter) != "Cf")
+    return _trim(unicodedata.normalize("NFC", visible))
+
+
+def _trim(text: str) -> str:
+    return "/".join(part.rstrip(" .") or part for part in text.split("/"))
+
+
+def _compile(globs: tuple[str, ...]) -> re.Pattern[str] | None:
+    return re.compile("|".join(map(_translate, globs)), re.DOTALL) if globs else None
+
+
+def _translate(glob: str) -> str:
+    """`**` crosses folders, `*` does not; a folder's name means all that is in it."""
+    text = fold_name(glob.strip("/"))
+    places = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    pattern, last = "", 0
+    for found in _GLOB.finditer(text):
+        pattern += re.escape(text[last : found.start()]) + places.get(found[0], found[0])
+        last = found.end()
+    return f"(?:{pattern}{re.escape(text[last:])}(?:/.*)?\\Z)"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The rules the server was started with."""
+
+    read_only: bool = False
+    allow_write: tuple[str, ...] = ()
+    deny: tuple[str, ...] = APPROVAL_FOLDERS
+    suffixes: tuple[str, ...] = NOTE_SUFFIXES
+    _allowed: re.Pattern[str] | None = field(init=False)
+    _denied: re.Pattern[str] | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_allowed", _compile(self.allow_write))
+        object.__setattr__(self, "_denied", _compile(self.deny))
+
+    def is_note(self, path: str) -> bool:
+        return path.lower().endswith(self.suffixes)
+
+    def can_see(self, path: str) -> bool:
+        """Quick for the index: no dot folder, nothing denied."""
+        if path.startswith(".") or "/." in path:
+            return False
+        return self._denied is None or self._denied.match(fold_name(path)) is None
+
+    def require_visible(self, path: str) -> None:
+        folded = fold_name(path)
+        if any(part.startswith(".") for part in folded.split("/") if part != "."):
+            raise _denied(path, "hidden files and folders are off limits", "name a note outside dot folders")
+        if self._denied is not None and self._denied.match(folded):
+            raise _denied(path, "this server is denied that folder", "ask the person who runs the server")
+
+    def require_note(self, path: str) -> None:
+        self.require_visible(path)
+        if not self.is_note(path):
+            wanted = " or ".join(self.suffixes)
+            raise _denied(
+                path, f"only notes ending in {wanted} may be used", f"did you mean {path}{self.suffixes[0]}?"
+            )
+
+    def require_writable(self, path: str) -> None:
+        self.require_note(path)
+        if self.read_only:
+            raise _denied(path, "this server is read-only", "ask the person who runs it to allow writing")
+        if self._allowed is not None and not self._allowed.match(fold_name(path)):
+            allowed = ", ".join(self.allow_write)
+            raise _denied(path, "it lies outside the folders open for writing", f"write under {allowed}")
+
+    def can_write(self, path: str) -> bool:
+        """Whether a link in this file may be rewritten; canvases count with the notes."""
+        if self.read_only or not self.can_see(path):
+            return False
+        return self._allowed is None or self._allowed.match(fold_name(path)) is not None
+
+
+def require_good_name(path: str) -> None:
+    """A new name must work on every system and inside a link."""
+    for part in path.split("/"):
+        bad = _BAD_IN_NAMES.search(part)
+        stem = part.rpartition(".")[0] or part
+        reserved = (
+            _RESERVED.match(part) or part != part.strip(" ") or part.endswith(".") or stem.endswith(" ")
+        )
+        if (
+            bad
+            or reserved
+            or any(unicodedata.category(letter) in {"Cs", "Cn", "Zl", "Zp"} for letter in part)
+        ):
+            what = f"{bad[0]!r}" if bad else "what some systems forbid"
+            raise Fault(
+                FaultKind.INVALID_PARAMS,
+                f"the name {part!r} holds {what}, which breaks links or other systems",
+                hint="leave it out of the name",
+            )
+
+
+def locate(root: Root, given: str) -> str:
+    """The path inside the vault, links refused: a link would be a second door to a denied folder."""
+    found = root.resolve(given)
+    relative = _below(root.path, found)
+    plain = posixpath.normpath(given)
+    if not plain.startswith("/") and plain != relative:
+        raise _denied(plain, "it goes through a symbolic link", f"use {relative} itself")
+    return relative
+
+
+def _below(top: Path, found: Path) -> str:
+    return found.relative_to(top).as_posix()
+
+
+def _denied(path: str, why: str, hint: str) -> Fault:
+    return Fault(FaultKind.PERMISSION_DENIED, f"{path!r} is refused: {why}", hint=hint)

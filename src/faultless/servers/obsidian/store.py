@@ -1,0 +1,256 @@
+"""Changing notes so that each is always whole and old or whole and new, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from faultless.contract import Fault, FaultKind
+from faultless.kit import log
+from faultless.servers.obsidian import kernel
+from faultless.servers.obsidian.faults import explain, explained
+from faultless.servers.obsidian.journal import Journal, Rename, Rewrite, Transaction
+from faultless.servers.obsidian.note import version_of
+from faultless.servers.obsidian.tree import MOST_NOTE_BYTES, Content, Tree, read_at, too_large
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from faultless.servers.obsidian.trash import Trash
+
+TEMP_PREFIX = ".faultless-"
+TEMP_SUFFIX = ".tmp"
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def is_temp(name: str) -> bool:
+    return name.startswith(TEMP_PREFIX)
+
+
+class Store:
+    """Changes happen inside `writing`, which keeps other servers out and finishes their broken moves."""
+
+    def __init__(self, tree: Tree, trash: Trash) -> None:
+        self.tree = tree
+        self._trash = trash
+        self._journal = Journal(tree)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        self.tree.require_present()
+        with explained("the vault"), self.tree.locked():
+            self._recover()
+            yield
+
+    def recover_if_free(self) -> None:
+        """For readers: finish a move whose server was killed, unless somebody is at work."""
+        if self._journal.exists():
+            with explained("the vault"), self.tree.locked(wait=False) as had:
+                if had:
+                    self._recover()
+
+    def read(self, path: str) -> Content:
+        with explained(path):
+            return self.tree.read(path)
+
+    def create(self, path: str, data: bytes) -> None:
+        """A new note; a taken name is a conflict, decided by the kernel."""
+        with explained(path), self.tree.parent(path, create=True) as (folder, name):
+            temp = self._stage(folder, data, like=None, path=path)
+            try:
+                kernel.rename_new(temp, name, old_folder=folder, new_folder=folder)
+            except OSError:
+                _discard(folder, temp)
+                raise
+            os.fsync(folder)
+
+    def replace(self, path: str, data: bytes, seen: Content) -> None:
+        """New content for a note; if it is no longer what was seen, it stays and this is a conflict."""
+        with explained(path), self.tree.parent(path) as (folder, name):
+            self._trash.require_room()
+            temp = self._stage(folder, data, like=seen, path=path)
+            self._swap(folder, temp, name, path, version_of(seen.data))
+            try:
+                os.fsync(folder)
+                self._trash.take(folder, temp, path)
+            except OSError:  # no room even for that: a fault must mean that nothing changed
+                kernel.exchange(temp, name, folder=folder)
+                _discard(folder, temp)
+                raise
+
+    def move(self, rename: Rename, seen: Content, rewrites: Mapping[str, tuple[Content, bytes]]) -> None:
+        """Rewrite these notes and rename one: all of it, or nothing, also across a kill."""
+        arriving = rewrites[rename.old][1] if rename.old in rewrites else seen.data
+        with explained(rename.new):
+            self._trash.require_room()
+            staged: list[Rewrite] = []
+            try:
+                for path, (old, data) in rewrites.items():
+                    staged.append(self._stage_rewrite(path, data, old))
+                transaction = Transaction(rename, tuple(staged), version_of(arriving))
+                self._journal.begin(transaction)
+            except (OSError, Fault):
+                self._drop(staged)
+                raise
+            try:
+                self._carry_out(transaction)
+            except (OSError, Fault):
+                self._journal.turn_back(transaction)
+                self._undo(transaction)
+                raise
+            self._finish(transaction)
+
+    def sweep(self, paths: list[str]) -> None:
+        """Leftovers of killed writers hold half a new note or a whole old one: the trash takes both."""
+        for path in paths:
+            with suppress(OSError), self.tree.parent(path) as (folder, name):
+                self._trash.take(folder, name, path)
+
+    def _stage(self, folder: int, data: bytes, *, like: Content | None, path: str) -> str:
+        """The new content beside the old, on disk for certain, with its mode and owner."""
+        if len(data) > MOST_NOTE_BYTES:
+            raise too_large(path, len(data))
+        temp = f"{TEMP_PREFIX}{secrets.token_hex(8)}{TEMP_SUFFIX}"
+        descriptor = os.open(temp, _NEW_FILE, 0o666, dir_fd=folder)
+        try:
+            with os.fdopen(descriptor, "wb", closefd=False) as file:
+                file.write(data)
+            if like is not None:
+                _copy_status(descriptor, like.status)
+            os.fsync(descriptor)
+        except OSError:
+            _discard(folder, temp)
+            raise
+        finally:
+            os.close(descriptor)
+        return temp
+
+    def _stage_rewrite(self, path: str, data: bytes, seen: Content) -> Rewrite:
+        with self.tree.parent(path) as (folder, _):
+            temp = self._stage(folder, data, like=seen, path=path)
+        return Rewrite(path, temp, version_of(seen.data), version_of(data))
+
+    def _swap(self, folder: int, temp: str, name: str, path: str, expected: str) -> None:
+        """After the swap the temp name holds what the note was at that instant, so nothing slips between."""
+        try:
+            kernel.exchange(temp, name, folder=folder)
+        except OSError:
+            _discard(folder, temp)
+            raise
+        found = _version_at(folder, temp, path)
+        if found == expected:
+            return
+        kernel.exchange(temp, name, folder=folder)
+        self._trash.take(folder, temp, path)
+        raise changed_meanwhile(path, found)
+
+    def _carry_out(self, transaction: Transaction) -> None:
+        for rewrite in transaction.rewrites:
+            with self.tree.parent(rewrite.path) as (folder, name):
+                kernel.exchange(rewrite.temp, name, folder=folder)
+                found = _version_at(folder, rewrite.temp, rewrite.path)
+                os.fsync(folder)
+            if found != rewrite.old:
+                raise changed_meanwhile(rewrite.path, found)
+        self._rename(transaction.rename.old, transaction.rename.new)
+
+    def _rename(self, old: str, new: str) -> None:
+        with (
+            self.tree.parent(old) as (source, old_name),
+            self.tree.parent(new, create=True) as (goal, new_name),
+        ):
+            kernel.rename_new(old_name, new_name, old_folder=source, new_folder=goal)
+            os.fsync(goal)
+            os.fsync(source)
+
+    def _undo(self, transaction: Transaction) -> None:
+        """Put back what stands as we wrote it; what somebody else wrote since is theirs and stays."""
+        rename = transaction.rename
+        moved = self._version(rename.new)
+        if moved is not None and moved == transaction.version_moved and self._version(rename.old) is None:
+            self._rename(rename.new, rename.old)
+        for rewrite in transaction.rewrites:
+            if self._version(rewrite.path) == rewrite.new:
+                self._exchange(rewrite)
+        self._finish(transaction)
+
+    def _redo(self, transaction: Transaction) -> None:
+        rename = transaction.rename
+        for rewrite in transaction.rewrites:
+            here, aside = self._version(rewrite.path), self._version_of_temp(rewrite)
+            waiting = here == rewrite.old and aside == rewrite.new
+            # The swap took an edit nobody had seen: the killed server had no time to put it back.
+            took_too_much = here == rewrite.new and aside not in {rewrite.old, rewrite.new, None}
+            if waiting or took_too_much:
+                self._exchange(rewrite)
+        if self._version(rename.new) is None and self._version(rename.old) is not None:
+            self._rename(rename.old, rename.new)
+        self._finish(transaction)
+
+    def _recover(self) -> None:
+        found = self._journal.load()
+        if found is None:
+            return
+        transaction, forward = found
+        log.warn("finishing a move that was cut off", source=transaction.rename.old, forward=forward)
+        (self._redo if forward else self._undo)(transaction)
+
+    def _finish(self, transaction: Transaction) -> None:
+        self._journal.end()
+        self._drop(transaction.rewrites)
+
+    def _drop(self, rewrites: tuple[Rewrite, ...] | list[Rewrite]) -> None:
+        for rewrite in rewrites:
+            with suppress(OSError), self.tree.parent(rewrite.path) as (folder, _):
+                self._trash.take(folder, rewrite.temp, rewrite.path)
+
+    def _exchange(self, rewrite: Rewrite) -> None:
+        with self.tree.parent(rewrite.path) as (folder, name):
+            kernel.exchange(rewrite.temp, name, folder=folder)
+            os.fsync(folder)
+
+    def _version(self, path: str) -> str | None:
+        try:
+            return version_of(self.tree.read(path).data)
+        except (OSError, Fault):
+            return None
+
+    def _version_of_temp(self, rewrite: Rewrite) -> str | None:
+        with suppress(OSError, Fault), self.tree.parent(rewrite.path) as (folder, _):
+            return _version_at(folder, rewrite.temp, rewrite.path)
+        return None
+
+
+def changed_meanwhile(path: str, version: str | None) -> Fault:
+    return Fault(
+        FaultKind.CONFLICT,
+        f"{path} was changed by somebody else meanwhile; nothing was written",
+        hint="read it again and repeat the change",
+        details={"path": path, "current_version": version},
+    )
+
+
+def _version_at(folder: int, name: str, path: str) -> str:
+    try:
+        return version_of(read_at(folder, name, path).data)
+    except Fault:
+        return "not a plain note any more"
+    except OSError as error:
+        raise explain(error, path) from error
+
+
+def _copy_status(descriptor: int, status: os.stat_result) -> None:
+    """Mode always; owner where we may."""
+    os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
+    own = os.fstat(descriptor)
+    if (own.st_uid, own.st_gid) != (status.st_uid, status.st_gid):
+        with suppress(PermissionError):
+            os.fchown(descriptor, status.st_uid, status.st_gid)
+
+
+def _discard(folder: int, temp: str) -> None:
+    with suppress(OSError):
+        os.unlink(temp, dir_fd=folder)

@@ -1,0 +1,59 @@
+"""Writes into a vault with no room left and prints what happened: `python cramped.py FOLDER`."""
+
+import json
+import os
+import resource
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from faultless.contract import Fault
+from faultless.servers.obsidian.moving import move_note
+from faultless.servers.obsidian.patch import Operation, TargetKind
+from faultless.servers.obsidian.shapes import MoveNote, PatchNote, WriteNote
+from faultless.servers.obsidian.vault import Vault
+
+
+def attempt(vault: Vault, name: str) -> str:
+    big = "x" * 400_000
+    try:
+        if name == "write":
+            vault.write(WriteNote(path="a.md", body=big, overwrite=True))
+        elif name == "create":
+            vault.write(WriteNote(path="new.md", body=big))
+        elif name == "patch":
+            vault.patch(
+                PatchNote(path="a.md", operation=Operation.APPEND, target_type=TargetKind.NOTE, content=big)
+            )
+        else:
+            move_note(vault, MoveNote(source="b.md", destination=f"{'long name ' * 20}x.md"))
+    except Fault as fault:
+        return str(fault.kind)
+    return "done"
+
+
+def _fill(path: Path) -> None:
+    """Until the disk is full, or the limit is reached."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT)
+    with suppress(OSError):
+        while os.write(descriptor, b"\0" * 4096):
+            pass
+    os.close(descriptor)
+
+
+def main(root: Path) -> dict[str, object]:
+    (root / "a.md").write_text("old a")
+    (root / "b.md").write_text("old b")
+    (root / "links.md").write_text("[[b]] " * 15_000)
+    _fill(root / "filler.bin")
+    vault = Vault(root)
+    outcomes = {name: attempt(vault, name) for name in ("write", "create", "patch", "move")}
+    notes = {path.name: path.read_text()[:20] for path in root.glob("*.md")}
+    left = [path.name for path in root.iterdir() if path.name.startswith(".faultless")]
+    return {"outcomes": outcomes, "notes": notes, "left": left}
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
+    sys.stdout.write(json.dumps(main(Path(sys.argv[1]))))

@@ -1,0 +1,68 @@
+"""A vault and a client in this process; every call goes through the boundary."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from faultless.contract import Fault
+from faultless.contract.reader import read
+from faultless.kit.testing import connect
+from faultless.servers.obsidian.scope import Scope
+from faultless.servers.obsidian.toolset import make_toolset
+from faultless.servers.obsidian.vault import Vault
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "vault"
+
+
+class Session:
+    """`call` gives the verdict or raises the fault, as any client would read it."""
+
+    def __init__(self, root: Path, scope: Scope | None = None, *, watch: bool = True) -> None:
+        self.root = root
+        self.vault = Vault(root, scope, watch=watch)
+        self.toolset = make_toolset(self.vault)
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the wire may carry
+        response = anyio.run(self._request, tool, arguments)
+        reading = read({"result": response})
+        if reading.fault is not None:
+            raise reading.fault
+        verdict: dict[str, Any] = response["structuredContent"]
+        return verdict
+
+    async def _request(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        async with connect(self.toolset) as client:
+            result = await client.call_tool(tool, dict(arguments))
+        dumped: dict[str, Any] = result.model_dump(mode="json", by_alias=True)
+        return dumped
+
+    def fault(self, tool: str, **arguments: Any) -> Fault:  # noqa: ANN401 - as above
+        try:
+            answer = self.call(tool, **arguments)
+        except Fault as fault:
+            return fault
+        raise AssertionError(f"{tool} gave a verdict: {answer}")
+
+    def put(self, path: str, text: str | bytes) -> Path:
+        """As another program would."""
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text.encode() if isinstance(text, str) else text)
+        return file
+
+    def close(self) -> None:
+        self.vault.close()
+
+
+def copy_example(folder: Path) -> Path:
+    return Path(shutil.copytree(EXAMPLE, folder / "vault"))
+
+
+def snapshot(root: Path) -> dict[str, bytes]:
+    """Every visible file."""
+    files = (path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
+    named = ((path.relative_to(root).as_posix(), path) for path in files)
+    return {name: path.read_bytes() for name, path in named if not name.startswith(".") and "/." not in name}

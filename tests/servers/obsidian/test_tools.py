@@ -1,0 +1,242 @@
+"""The tools, through the boundary."""
+
+from pathlib import Path
+
+import pytest
+
+from faultless.contract import FaultKind
+from faultless.servers.obsidian.note import Note
+from tests.servers.obsidian.session import Session, snapshot
+
+PLAN = "Projects/Garten 2026/Plan.md"
+
+
+def test_health_counts_the_notes_that_can_be_served(example: Session) -> None:
+    health = example.call("health_check")
+    notes = [name for name in snapshot(example.root) if name.endswith(".md")]
+    assert (health["status"], health["note_count"], health["freshness"]) == ("ok", len(notes), "watched")
+
+
+def test_a_note_only_read_and_written_back_is_byte_identical(example: Session) -> None:
+    before = snapshot(example.root)
+    for path in [name for name in before if name.endswith(".md") and name != "Templates/Daily.md"]:
+        note = example.call("read_note", path=path)
+        again = example.call("write_note", path=path, frontmatter=note["frontmatter"], body=note["body"])
+        assert again["version"] == note["version"]
+    assert snapshot(example.root) == before
+    assert not (example.root / ".trash").exists()
+
+
+def test_reading_gives_dates_as_text(example: Session) -> None:
+    fields = example.call("read_note", path="Areas/Health/Sleep.md")["frontmatter"]
+    assert fields == {"tags": "health", "rating": 7.5, "reviewed": "2026-02-11T21:30:00+01:00", "done": False}
+
+
+def test_corrupt_frontmatter_is_a_parse_error_with_the_line_and_the_body(example: Session) -> None:
+    fault = example.fault("read_note", path="Templates/Daily.md")
+    assert fault.kind is FaultKind.PARSE_ERROR
+    assert fault.details["line"] == 2
+    assert fault.details["body"] == "# {{title}}\n"
+    fault = example.fault("write_note", path="Templates/Daily.md", frontmatter={"a": 1})
+    assert fault.kind is FaultKind.PARSE_ERROR
+    example.call("write_note", path="Templates/Daily.md", frontmatter={"a": 1}, frontmatter_mode="replace")
+    assert (example.root / "Templates/Daily.md").read_text() == "---\na: 1\n---\n# {{title}}\n"
+
+
+def test_writing_merges_frontmatter_and_keeps_the_body(example: Session) -> None:
+    old = (example.root / PLAN).read_text()
+    example.call("read_note", path=PLAN)
+    answer = example.call("write_note", path=PLAN, frontmatter={"status": "done", "end": "2026-10-01"})
+    new = (example.root / PLAN).read_text()
+    assert new == old.replace("status: active", "status: done").replace(
+        'related: "[[Beete und Wege]]"\n', 'related: "[[Beete und Wege]]"\nend: 2026-10-01\n'
+    )
+    assert answer["created"] is False
+    assert answer["frontmatter"]["start"] == "2026-03-01"
+
+
+def test_writing_can_replace_the_frontmatter(example: Session) -> None:
+    example.call("read_note", path=PLAN)
+    answer = example.call(
+        "write_note", path=PLAN, frontmatter={"a": [1]}, body="x", frontmatter_mode="replace"
+    )
+    assert answer["frontmatter"] == {"a": [1]}
+    assert (example.root / PLAN).read_text() == "---\na:\n  - 1\n---\nx"
+
+
+def test_what_a_write_replaces_is_in_the_trash(example: Session) -> None:
+    old = (example.root / PLAN).read_bytes()
+    example.call("read_note", path=PLAN)
+    example.call("write_note", path=PLAN, body="all new")
+    kept = list((example.root / ".trash/faultless").rglob("Plan.md"))
+    assert [path.read_bytes() for path in kept] == [old]
+
+
+def test_a_new_note_gets_its_folders(empty: Session) -> None:
+    answer = empty.call("write_note", path="a/b/New note.md", frontmatter={"k": "v"}, body="hi\n")
+    assert answer["created"] is True
+    assert (empty.root / "a/b/New note.md").read_text() == "---\nk: v\n---\nhi\n"
+
+
+def test_a_note_that_was_not_shown_is_not_overwritten(example: Session) -> None:
+    fault = example.fault("write_note", path=PLAN, body="gone")
+    assert fault.kind is FaultKind.CONFLICT
+    version = fault.details["current_version"]
+    assert example.call("write_note", path=PLAN, body="told", if_version=version)["created"] is False
+    assert example.call("write_note", path="Home.md", body="told", overwrite=True)["created"] is False
+
+
+def test_a_note_that_changed_since_it_was_shown_is_not_overwritten(example: Session) -> None:
+    version = example.call("read_note", path=PLAN)["version"]
+    example.put(PLAN, "somebody else's")
+    for arguments in ({"body": "mine"}, {"body": "mine", "if_version": version}):
+        fault = example.fault("write_note", path=PLAN, **arguments)
+        assert fault.kind is FaultKind.CONFLICT
+    for tool, arguments in (
+        ("patch_note", {"path": PLAN, "operation": "append", "target_type": "note", "content": "x"}),
+        ("move_note", {"source": PLAN, "destination": "x.md"}),
+    ):
+        fault = example.fault(tool, **arguments, if_version=version)
+        assert fault.kind is FaultKind.CONFLICT
+        assert fault.details["current_version"] == example.call("read_note", path=PLAN)["version"]
+    assert (example.root / PLAN).read_text() == "somebody else's"
+
+
+def test_a_version_of_a_note_that_is_gone_is_a_conflict(example: Session) -> None:
+    version = example.call("read_note", path=PLAN)["version"]
+    (example.root / PLAN).unlink()
+    assert example.fault("write_note", path=PLAN, body="x", if_version=version).kind is FaultKind.CONFLICT
+    assert example.fault("write_note", path=PLAN, body="x").kind is FaultKind.CONFLICT
+    assert example.call("write_note", path=PLAN, body="x", overwrite=True)["created"] is True
+
+
+def test_a_patch_goes_under_its_heading(example: Session) -> None:
+    old = (example.root / PLAN).read_text()
+    answer = example.call(
+        "patch_note",
+        path=PLAN,
+        operation="append",
+        target_type="heading",
+        target="Later",
+        content="- Tor ölen",
+    )
+    assert answer["changed"] is True
+    assert (example.root / PLAN).read_text() == old.replace("streichen\n", "streichen\n- Tor ölen\n")
+
+
+@pytest.mark.parametrize("name", ["plan.md", "PLAN.md", "Pla\u200bn.md"])
+def test_a_name_that_differs_only_in_case_or_invisibly_is_refused(example: Session, name: str) -> None:
+    fault = example.fault("write_note", path=f"Projects/Garten 2026/{name}", body="x")
+    assert fault.kind is FaultKind.CONFLICT
+    fault = example.fault("write_note", path=f"projects/{name}", body="x")
+    assert fault.kind is FaultKind.CONFLICT
+    assert (
+        example.fault("move_note", source="Home.md", destination=f"Projects/Garten 2026/{name}").kind
+        is FaultKind.CONFLICT
+    )
+
+
+def test_a_note_can_be_renamed_in_case_alone(example: Session) -> None:
+    example.call("move_note", source=PLAN, destination="Projects/Garten 2026/PLAN.md")
+    assert "Projects/Garten 2026/PLAN.md" in snapshot(example.root)
+
+
+def test_a_move_takes_every_link_along(example: Session) -> None:
+    before = snapshot(example.root)
+    answer = example.call("move_note", source=PLAN, destination="Archive/Alter Plan.md")
+    after = snapshot(example.root)
+    assert after["Archive/Alter Plan.md"].decode() == before[PLAN].decode().replace(
+        "(Beete%20und%20Wege.md#", "(../Projects/Garten%202026/Beete%20und%20Wege.md#"
+    )
+    expected = {
+        "Home.md": ("[[Garten 2026/Plan|The garden]]", "[[Archive/Alter Plan|The garden]]"),
+        "Daily/2026-03-01.md": ("[[Projects/Garten 2026/Plan]]", "[[Archive/Alter Plan]]"),
+        "Areas/Jürgen Größe.md": ("[[Plan]]", "[[Alter Plan]]"),
+    }
+    for path, (old, new) in expected.items():
+        assert after[path].decode() == before[path].decode().replace(old, new)
+    ways = after["Projects/Garten 2026/Beete und Wege.md"].decode()
+    assert "[[Alter Plan]] and [the plan](../../Archive/Alter%20Plan.md)" in ways
+    assert "[[Alter Plan\\|hier]]" in ways
+    assert b'"file":"Archive/Alter Plan.md"' in after["Map.canvas"]
+    assert b'"text":"see [[Alter Plan]]"' in after["Map.canvas"]
+    assert sum(one["links"] for one in answer["rewritten"]) == 9
+    untouched = set(before) - {PLAN, "Map.canvas", "Projects/Garten 2026/Beete und Wege.md", *expected}
+    assert {path: after[path] for path in untouched} == {path: before[path] for path in untouched}
+
+
+def test_a_move_onto_a_note_is_refused(example: Session) -> None:
+    before = snapshot(example.root)
+    fault = example.fault("move_note", source=PLAN, destination="Home.md")
+    assert fault.kind is FaultKind.CONFLICT
+    assert snapshot(example.root) == before
+
+
+def test_a_move_tells_of_links_that_now_mean_the_moved_note(empty: Session) -> None:
+    empty.put("a/X.md", "x")
+    empty.put("b/Y.md", "y")
+    empty.put("b/Source.md", "[[X]]")
+    answer = empty.call("move_note", source="b/Y.md", destination="b/X.md")
+    assert answer["captured"] == ["b/Source.md"]
+    assert (empty.root / "b/Source.md").read_text() == "[[X]]"
+
+
+def test_a_note_of_unknown_encoding_is_shown_and_moved_but_not_rewritten(empty: Session) -> None:
+    data = "Grüße an [[Ziel]]".encode("latin-1")
+    empty.put("Alt.md", data)
+    empty.put("Ziel.md", "x")
+    assert empty.call("read_note", path="Alt.md")["encoding"] == "unknown"
+    assert empty.fault("write_note", path="Alt.md", body="x").kind is FaultKind.UNSUPPORTED
+    fault = empty.fault("patch_note", path="Alt.md", operation="append", target_type="note", content="x")
+    assert fault.kind is FaultKind.UNSUPPORTED
+    empty.call("move_note", source="Ziel.md", destination="Neu.md")
+    assert (empty.root / "Alt.md").read_bytes() == data.replace(b"[[Ziel]]", b"[[Neu]]")
+
+
+def test_mode_and_newlines_survive_a_write(empty: Session) -> None:
+    file = empty.put("a.md", "\ufeffone\r\ntwo\r\n")
+    file.chmod(0o640)
+    empty.call("read_note", path="a.md")
+    empty.call("write_note", path="a.md", body="one\nthree\n", frontmatter={"x": 1})
+    assert file.read_bytes() == "\ufeff---\r\nx: 1\r\n---\r\none\r\nthree\r\n".encode()
+    assert file.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_hard_link_elsewhere_keeps_the_old_content(empty: Session) -> None:
+    file = empty.put("a.md", "old")
+    copy = Path(f"{empty.root}-backup.md")
+    copy.hardlink_to(file)
+    empty.call("write_note", path="a.md", body="new", overwrite=True)
+    assert (file.read_text(), copy.read_text()) == ("new", "old")
+
+
+def test_links_are_told_outgoing_back_and_broken(example: Session) -> None:
+    links = example.call("get_links", path="Home.md")
+    assert [one["path"] for one in links["outgoing"]] == [
+        PLAN, "Areas/Health/Sleep.md", "Areas/Health/Running.md", "Daily/2026-03-01.md", "Attachments/beet.png",
+        "Attachments/beet.png",
+    ]  # fmt: skip
+    assert [(one["link"], one["line"]) for one in links["broken"]] == [("Someday", 14)]
+    back = example.call("get_links", path="Areas/Health/Sleep.md")["back"]
+    assert {one["path"] for one in back} == {"Home.md", PLAN, "Areas/Health/Running.md"}
+
+
+def test_a_broken_link_that_is_an_alias_names_its_note(example: Session) -> None:
+    example.put("x.md", "[[map of content]]")
+    assert example.call("get_links", path="x.md")["broken"][0]["candidate"] == "Home.md"
+
+
+def test_too_large_a_note_is_refused(empty: Session) -> None:
+    empty.put("big.md", b"x" * (16 * 1024 * 1024 + 1))
+    assert empty.fault("read_note", path="big.md").kind is FaultKind.TOO_LARGE
+
+
+def test_the_trash_is_bounded(empty: Session) -> None:
+    empty.vault.store._trash._most_bytes = 50_000
+    empty.put("a.md", "start")
+    for number in range(30):
+        empty.call("write_note", path="a.md", body=f"{number}" * 5000, overwrite=True)
+    kept = [path for path in (empty.root / ".trash/faultless").rglob("*.md") if path.is_file()]
+    assert sum(path.stat().st_size for path in kept) <= 50_000
+    assert any(path.read_text() == "28" * 5000 for path in kept)
+    assert Note.parse((empty.root / "a.md").read_bytes()).body == "29" * 5000

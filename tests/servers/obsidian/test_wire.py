@@ -1,0 +1,135 @@
+"""The server as a client meets it: a real process, raw frames, both eras."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from faultless.contract import Fault, FaultKind
+from faultless.contract.reader import read
+from faultless.kit.testing import ERAS, Era, WireClient, golden
+from tests.servers.obsidian.session import copy_example
+
+GOLDEN = Path(__file__).parent / "golden"
+PLAN = "Projects/Garten 2026/Plan.md"
+START_SECONDS = 3.0
+
+
+def _serve(root: Path, *options: str) -> WireClient:
+    return WireClient([sys.executable, "-m", "faultless", "serve", "obsidian", "--root", str(root), *options])
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_tools_are_those_of_the_golden_files(tmp_path: Path, era: Era) -> None:
+    with _serve(tmp_path) as client:
+        tools = client.open(era).request("tools/list")["result"]["tools"]
+    for tool in tools:
+        golden(GOLDEN / f"{tool['name']}.json", tool)
+    assert sorted(path.stem for path in GOLDEN.glob("*.json")) == sorted(tool["name"] for tool in tools)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_note_is_found_read_patched_and_moved(tmp_path: Path, era: Era) -> None:
+    root = copy_example(tmp_path)
+    with _serve(root) as client:
+        client.open(era)
+        assert _verdict(client, "health_check", {})["status"] == "ok"
+        found = _verdict(client, "search_notes", {"query": "saatgut bestellen"})["notes"]
+        assert [note["path"] for note in found] == [PLAN]
+        note = _verdict(client, "read_note", {"path": PLAN})
+        patch = {
+            "path": PLAN,
+            "operation": "replace",
+            "target_type": "block",
+            "target": "order",
+            "content": "[x] Saatgut",
+        }
+        patched = _verdict(client, "patch_note", {**patch, "if_version": note["version"]})
+        moved = _verdict(
+            client,
+            "move_note",
+            {"source": PLAN, "destination": "Plan 2026.md", "if_version": patched["version"]},
+        )
+        assert moved["moved"] is True
+        assert _verdict(client, "get_links", {"path": "Plan 2026.md"})["broken"] == []
+        assert _verdict(client, "list_notes", {"directory": ""})["count"] == 2
+        assert _verdict(client, "list_tags", {"limit": 3})["count"] > 3
+    assert "- [x] Saatgut ^order\n" in (root / "Plan 2026.md").read_text()
+
+
+CASES: list[tuple[str, dict[str, Any], FaultKind]] = [
+    ("read_note", {"path": "Nowhere.md"}, FaultKind.NOT_FOUND),
+    ("read_note", {"path": "../x.md"}, FaultKind.PERMISSION_DENIED),
+    ("read_note", {"path": "Templates/Daily.md"}, FaultKind.PARSE_ERROR),
+    ("read_note", {"path": 3}, FaultKind.INVALID_PARAMS),
+    ("read_note", {"path": "Home.md", "extra": 1}, FaultKind.INVALID_PARAMS),
+    ("write_note", {"path": "Home.md", "body": "x"}, FaultKind.CONFLICT),
+    ("write_note", {"path": "Approved/x.md"}, FaultKind.PERMISSION_DENIED),
+    ("write_note", {"path": "Latin.md", "body": "x", "overwrite": True}, FaultKind.UNSUPPORTED),
+    ("write_note", {"path": "Huge.md", "body": "x", "overwrite": True}, FaultKind.TOO_LARGE),
+    ("search_notes", {"query": "(a|aa)+(a+)+$", "regex": True}, FaultKind.TIMEOUT),
+]
+
+
+def test_every_fault_has_the_shape_of_its_dialect(tmp_path: Path) -> None:
+    root = copy_example(tmp_path)
+    (root / "Latin.md").write_bytes("Grüße".encode("latin-1"))
+    (root / "Huge.md").write_bytes(b"x" * (16 * 1024 * 1024 + 1))
+    (root / "Bad pattern.md").write_text("a" * 9000 + "!")
+    with _serve(root) as client:
+        client.open("modern")
+        for tool, arguments, kind in CASES:
+            result = client.call(tool, arguments)["result"]
+            assert result["isError"] is True, (tool, arguments)
+            payload = result["structuredContent"]
+            assert {"error", "message", "details", "kind", "hint"} <= payload.keys()
+            assert (payload["kind"], payload["error"]) == (kind, kind.value)
+            assert str(tmp_path) not in str(result)
+            fault = read({"result": result}).fault
+            assert isinstance(fault, Fault)
+            assert fault.kind is kind
+
+
+def test_options_reach_the_vault(tmp_path: Path) -> None:
+    root = copy_example(tmp_path)
+    with _serve(root, "--deny", "Areas", "--allow-write", "Daily/**") as client:
+        client.open("handshake")
+        assert client.call("read_note", {"path": "Areas/Health/Sleep.md"})["result"]["isError"]
+        assert client.call("write_note", {"path": "x.md", "body": "x"})["result"]["isError"]
+        assert _verdict(client, "write_note", {"path": "Daily/x.md", "body": "x"})["created"]
+    (root / "Approved").mkdir()
+    (root / "Approved/mail.md").write_text("x")
+    with _serve(tmp_path, "--vault", str(root), "--allow-approvals", "--read-only") as client:
+        client.open("handshake")
+        assert _verdict(client, "read_note", {"path": "Approved/mail.md"})["body"] == "x"
+        assert client.call("write_note", {"path": "y.md", "body": "x"})["result"]["isError"]
+
+
+def test_a_vault_that_is_not_there_ends_the_server_with_its_reason(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "faultless", "serve", "obsidian", "--root", str(tmp_path / "none")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, input="")
+    assert done.returncode == 2
+    assert "is not there" in done.stderr
+
+
+@pytest.mark.heavy
+def test_health_is_answered_within_three_seconds_of_the_start_at_50_000_notes(tmp_path: Path) -> None:
+    for number in range(50_000):
+        folder = tmp_path / f"area {number % 25}" / f"topic {number // 25 % 20}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"note {number}.md").write_text("x")
+    started = time.monotonic()
+    with _serve(tmp_path) as client:
+        assert _verdict(client.open("modern"), "health_check", {})["note_count"] == 50_000
+    assert time.monotonic() - started < START_SECONDS
+
+
+def _verdict(client: WireClient, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    response = client.call(tool, arguments)
+    reading = read(response)
+    assert reading.fault is None, reading.fault
+    verdict: dict[str, Any] = response["result"]["structuredContent"]
+    return verdict
