@@ -73,7 +73,14 @@ def read_docstring(function: Callable[..., Any], node: Function) -> Contract | N
     return contract if contract.pre or contract.post else None
 
 
-def _docstring(node: Function) -> tuple[str, int]:
+def clause_texts(node: Function | ast.ClassDef) -> list[tuple[str, int]]:
+    """Each clause's expression with its line: code that stands in a docstring."""
+    text, first_line = _docstring(node)
+    matches = ((_CLAUSE.match(line), first_line + offset) for offset, line in enumerate(text.splitlines()))
+    return [(match.group(3), line) for match, line in matches if match]
+
+
+def _docstring(node: Function | ast.ClassDef) -> tuple[str, int]:
     first = node.body[0] if node.body else None
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
         return first.value.value, first.lineno

@@ -6,7 +6,6 @@ up on or calls not deterministic is remembered as a reason why there is no proof
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import z3
@@ -39,6 +38,7 @@ from faultless.servers.symbolic.worker.arguments import write_arguments
 from faultless.servers.symbolic.worker.calls import pass_engine_signals
 from faultless.servers.symbolic.worker.generate import Unbuildable
 from faultless.servers.symbolic.worker.parameters import OMITTED
+from faultless.servers.symbolic.worker.replay import show
 from faultless.servers.symbolic.worker.subjects import FAIL, LIMIT, PASS, SKIP, Judgement
 from faultless.servers.symbolic.worker.values import NotRenderableError
 
@@ -48,15 +48,17 @@ if TYPE_CHECKING:
     from faultless.servers.symbolic.worker.prepare import Prepared
     from faultless.servers.symbolic.worker.shapes import Shape
 
-_CONFIRMED = PathOutcome(CallAnalysis(VerificationStatus.CONFIRMED))
-_UNKNOWN = PathOutcome(CallAnalysis(VerificationStatus.UNKNOWN))
+_STATUS = {
+    PASS: VerificationStatus.CONFIRMED,
+    SKIP: VerificationStatus.CONFIRMED,
+    FAIL: VerificationStatus.REFUTED,
+}
 _MAX_PATHS = 20_000
 # Shapes CrossHair builds itself; the others are built here from their parts.
 _NATIVE = frozenset(
     "int bool float complex str bytes bytearray list dict set frozenset vartuple date datetime time timedelta "
     "decimal fraction".split()
 )
-_INEXACT = frozenset({"float", "complex"})
 
 
 class Exploration:
@@ -72,7 +74,7 @@ class Exploration:
     def run(self) -> None:
         if self._is_supported():
             exhausted, confirmed = self._explore()
-            if self._doubts and self._has_floats() and self._only_float_doubts():
+            if self._doubts == [_APPROXIMATED]:
                 # Exact floats are slow, so they are only tried when everything else is settled.
                 self._doubts, self._paths = [], 0
                 builtinslib._PYTYPE_TO_WRAPPER_TYPE[float] = ((builtinslib.PreciseIeeeSymbolicFloat, 1.0),)  # noqa: SLF001 - no public switch
@@ -112,12 +114,6 @@ class Exploration:
                     return False
         return True
 
-    def _has_floats(self) -> bool:
-        return True
-
-    def _only_float_doubts(self) -> bool:
-        return set(self._doubts) == {_APPROXIMATED}
-
     def _doubt(self, why: str) -> None:
         if why not in self._doubts:
             self._doubts.append(why)
@@ -142,25 +138,26 @@ class Exploration:
             self._doubt(f"a path was given up: {type(error).__name__}")
         except (z3.Z3Exception, ControlFlowException) as error:
             self._doubt(f"the solver failed: {type(error).__name__}")
-        return _UNKNOWN
+        return _outcome(LIMIT)
 
     def _run_path_or_give_up(self, space: StateSpace) -> PathOutcome:
         parameters = self._prepared.parameters
         try:
             values = self._make_values(space)
         except Unbuildable:
-            return _CONFIRMED
+            return _outcome(SKIP)
         working = deepcopyext(values, CopyMode.REGULAR, {})
         with ResumedTracing():
             judgement = self._subject.judge(*parameters.bind(working))
             space.detach_path()
             values = deep_realize(values)
+            results = [deep_realize(outcome.value) for outcome in judgement.outcomes]
         if space.status_cap is not None:
             self._doubt(_APPROXIMATED)
         self._paths += 1
-        return self._report(judgement, values)
+        return self._report(judgement, values, results)
 
-    def _report(self, judgement: Judgement, values: list[Any]) -> PathOutcome:
+    def _report(self, judgement: Judgement, values: list[Any], results: list[Any]) -> PathOutcome:
         """Runs untraced and after the path is detached: everything here is concrete."""
         if judgement.verdict not in (PASS, SKIP, FAIL):
             self._doubt("a path ran into a limit" if judgement.verdict == LIMIT else "a result cannot be compared exactly")
@@ -168,7 +165,7 @@ class Exploration:
             written = write_arguments(values, self._prepared.parameters, self._prepared.loaded.namespace)
         except NotRenderableError as error:
             self._doubt(f"a path has no input that can be written down: {error}")
-            return _UNKNOWN
+            return _outcome(LIMIT)
         event = "candidate" if judgement.verdict == FAIL else "witness"
         self._emit(
             {
@@ -176,10 +173,11 @@ class Exploration:
                 "input": written.as_json(),
                 "verdict": judgement.verdict,
                 "label": judgement.label,
+                "results": [show(result, self._prepared.loaded.namespace) for result in results],
                 "engine": "explore",
             }
         )
-        return _CONFIRMED if judgement.verdict in (PASS, SKIP) else _UNKNOWN
+        return _outcome(judgement.verdict)
 
     def _make_values(self, space: StateSpace) -> list[Any]:
         parameters = self._prepared.parameters
@@ -193,6 +191,11 @@ class Exploration:
             OMITTED if index in omitted else make_symbolic(item.shape, f"{item.name}{space.uniq()}")
             for index, item in enumerate(parameters.items)
         ]
+
+
+def _outcome(verdict: str) -> PathOutcome:
+    # A new one each time: CrossHair changes the status in place.
+    return PathOutcome(CallAnalysis(_STATUS.get(verdict, VerificationStatus.UNKNOWN)))
 
 
 _APPROXIMATED = "floating point was approximated by real numbers"
@@ -249,5 +252,3 @@ def _screen(error: BaseException) -> None:
             raise error
         if isinstance(error, Exception) and suspected_proxy_intolerance_exception(error):
             raise CrosshairUnsupported("a library function cannot take symbolic values")
-        if sys.exc_info()[0] is None:
-            return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 import inspect
 import typing
 from dataclasses import dataclass, replace
@@ -33,15 +34,13 @@ class Parameter:
     has_default: bool = False
 
 
-class _Omitted:
-    def __repr__(self) -> str:
-        return "<left at its default>"
+class _Omitted(enum.Enum):
+    """An enum, because its one member survives every kind of copying."""
 
-    def __deepcopy__(self, memo: object) -> _Omitted:
-        return self
+    OMITTED = "left at its default"
 
 
-OMITTED = _Omitted()
+OMITTED = _Omitted.OMITTED
 
 
 @dataclass(frozen=True)

@@ -166,7 +166,7 @@ class Search:
 
     def _tell(self, event: str, values: list[Any], label: str) -> None:
         key = f"{event} {label}"
-        limit = CANDIDATES_PER_LABEL if event != "covers" else CORPUS_LIMIT
+        limit = CANDIDATES_PER_LABEL if event == "candidate" else CORPUS_LIMIT
         if self._told.get(key, 0) >= limit:
             return
         try:
@@ -174,7 +174,10 @@ class Search:
         except NotRenderableError:
             return
         self._told[key] = self._told.get(key, 0) + 1
-        self._emit({"event": event, "input": written.as_json(), "label": label, "engine": "search"})
+        taken = sorted(self._prepared.loaded.recorder.taken) if event == "covers" else []
+        self._emit(
+            {"event": event, "input": written.as_json(), "label": label, "engine": "search", "taken": taken}
+        )
 
 
 def finite_domain(shapes: list[Shape]) -> Callable[[], Iterator[tuple[Any, ...]]] | None:

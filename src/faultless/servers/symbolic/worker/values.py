@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 DEPTH_LIMIT = 60
 TEXT_LIMIT = 4000
 _ATOMIC = (int, str, bytes, bool, type(None), complex)
+_DATES = (datetime.datetime, datetime.date, datetime.time, datetime.timedelta, datetime.timezone)
+# Asked for first: a symbolic int or str has attributes, and must still be compared by value.
+_VALUE_TYPES = (int, bool, str, bytes, bytearray, range, fractions.Fraction, *_DATES)
 _CONTAINERS = (list, tuple, set, frozenset, dict)
 
 
@@ -65,7 +68,7 @@ class Renderer:
             return self._write_container(value, depth)
         if kind is bytearray:
             return f"bytearray({bytes(value)!r})"
-        if kind in (datetime.datetime, datetime.date, datetime.time, datetime.timedelta, datetime.timezone):
+        if kind in _DATES:
             return self._write_datetime(value)
         if kind is decimal.Decimal:
             return f"{self._name(kind)}({str(value)!r})"
@@ -182,6 +185,8 @@ def same(left: Any, right: Any, *, strict: bool = True, depth: int = 0) -> bool:
         if "<locals>" in type(left).__qualname__ and type(left).__qualname__ == type(right).__qualname__:
             raise IncomparableError
         return False
+    if type(left) in _VALUE_TYPES:
+        return bool(left == right)
     if depth > DEPTH_LIMIT:
         raise IncomparableError
 
