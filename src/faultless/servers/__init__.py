@@ -1,4 +1,7 @@
 """One folder a server; none imports another."""
 
-SERVERS: dict[str, str] = {"toolbox": "faultless.servers.toolbox"}
+SERVERS: dict[str, str] = {
+    "symbolic": "faultless.servers.symbolic",
+    "toolbox": "faultless.servers.toolbox",
+}
 """The name on the command line, and the module whose `server` it is."""

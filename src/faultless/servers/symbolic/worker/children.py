@@ -33,26 +33,43 @@ class Child:
         self.reader = reader
         self.started = self.last_heard = time.monotonic()
         self.is_alive = True
+        self.is_paused = False
         self.status = 0
         self.origin = ""
         self.confirmed: dict[str, Any] | None = None
 
-    def stop(self) -> None:
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def reap(self) -> None:
         if self.is_alive:
             self.is_alive = False
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
             _, self.status = os.waitpid(self.pid, 0)
             os.close(self.reader.descriptor)
+
+    def pause(self, *, paused: bool) -> None:
+        """A paused engine leaves the processors to a replay."""
+        if self.is_paused != paused:
+            self.is_paused = paused
+            self.last_heard = time.monotonic()
+            os.kill(self.pid, signal.SIGSTOP if paused else signal.SIGCONT)
 
 
 class Children:
     """All children of one request. `isolation` is what the first one reported to stand under."""
 
-    def __init__(self, perform: Callable[[Task, Callable[[dict[str, Any]], None]], None], limits: Limits) -> None:
+    def __init__(
+        self,
+        perform: Callable[[Task, Callable[[dict[str, Any]], None]], None],
+        limits: Limits,
+        caller: int | None = None,
+    ) -> None:
         self._perform = perform
+        self._caller = caller
         self._limits = limits
         self.alive: list[Child] = []
+        self._dying: list[Child] = []
         self.isolation: list[str] | None = None
 
     def start(self, task: Task) -> Child:
@@ -91,8 +108,12 @@ class Children:
         poller = select.poll()
         for descriptor in descriptors:
             poller.register(descriptor, select.POLLIN | select.POLLHUP)
+        if self._caller is not None:
+            poller.register(self._caller, select.POLLHUP)
         heard: list[tuple[Child, dict[str, Any]]] = []
         for descriptor, _ in poller.poll(max(0, int(seconds * 1000))):
+            if descriptor == self._caller:
+                raise Refusal("interrupted", "The request was cancelled")
             heard.extend(self._hear_one(descriptors[descriptor]))
         return heard
 
@@ -106,6 +127,7 @@ class Children:
             ) from None
         if events is None:
             self.stop(child)
+            self.reap()
             return [(child, {"event": "gone", "status": child.status})]
         child.last_heard = time.monotonic()
         heard = []
@@ -127,13 +149,20 @@ class Children:
             )
 
     def stop(self, child: Child) -> None:
-        child.stop()
+        """The kill takes effect at once; the reaping, which is slow for a large process, is left for later."""
         if child in self.alive:
             self.alive.remove(child)
+            self._dying.append(child)
+            child.kill()
 
     def stop_all(self) -> None:
         for child in list(self.alive):
             self.stop(child)
+
+    def reap(self) -> None:
+        for child in self._dying:
+            child.reap()
+        self._dying.clear()
 
 
 class Limits:

@@ -37,16 +37,22 @@ class Request:
         return cls(**{**data, "question": Question(**data["question"]), "allow_imports": tuple(data["allow_imports"])})
 
 
-def handle(request: Request, tell: Callable[[dict[str, Any]], None]) -> None:
-    """Tells progress, and at the end one `answer` or one `fault`."""
-    deadline = time.monotonic() + request.seconds
+def handle(request: Request, tell: Callable[[dict[str, Any]], None], caller: int | None = None) -> None:
+    """Tells progress, and at the end one `answer` or one `fault`; stops when the `caller` descriptor hangs up."""
+    limits = Limits(request.memory_megabytes, request.seconds, requires_strict=request.requires_strict)
+    children = Children(perform, limits, caller)
     try:
-        tell({"answer": _answer(request, deadline, lambda progress: tell({"progress": progress}))})
+        tell({"answer": _answer(request, children, tell)})
     except Refusal as refusal:
         tell({"fault": refusal.as_json()})
+    finally:
+        # After the answer is told: nobody should wait for dead processes to be buried.
+        children.stop_all()
+        children.reap()
 
 
-def _answer(request: Request, deadline: float, progress: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+def _answer(request: Request, children: Children, tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    deadline = time.monotonic() + request.seconds
     question = request.question
     source = read_source(request.code, frozenset(request.allow_imports))
     for name in question.names:
@@ -54,12 +60,8 @@ def _answer(request: Request, deadline: float, progress: Callable[[dict[str, Any
     if request.is_static and question.tool == BRANCHES:
         return {**write_static(source, question), "isolation": _isolation(None)}
     language = read_language(source)
-    limits = Limits(request.memory_megabytes, request.seconds, requires_strict=request.requires_strict)
-    children = Children(perform, limits)
-    try:
-        findings = Race(source, question, language, children, deadline, progress).run()
-    finally:
-        children.stop_all()
+    race = Race(source, question, language, children, deadline, lambda progress: tell({"progress": progress}))
+    findings = race.run()
     return {**write_answer(source, question, findings), "isolation": _isolation(children.isolation)}
 
 

@@ -65,7 +65,7 @@ class Loaded:
                 "unavailable",
                 f"A module will not load: {error} (line {raise_line(error)})",
                 hint="Only installed modules on the allow list can be imported",
-                error_type="ImportError",
+                module=str(error.name or ""),
                 line=raise_line(error),
             ) from None
         except BaseException as error:

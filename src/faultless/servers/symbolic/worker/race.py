@@ -101,7 +101,7 @@ class Race:
 
     def _step(self) -> None:
         for child, event in self._children.hear(min(TICK_SECONDS, self._time_left())):
-            if child.is_alive or event["event"] == "gone":
+            if child in self._children.alive or event["event"] == "gone":
                 self._on_event(child, event)
 
     def _close(self) -> None:
@@ -113,7 +113,7 @@ class Race:
         inputs = tuple(self._covering) if self._question.tool == BRANCHES else ()
         self._done = self._verifying = False
         child = self._start("replay", inputs=inputs, measured=tuple(self._covering))
-        while child.is_alive and self._time_left() > 0:
+        while child in self._children.alive and self._time_left() > 0:
             self._step()
 
     def _time_left(self) -> float:
@@ -124,11 +124,13 @@ class Race:
             return True
         if self._question.tool == EXCEPTION and self.findings.failures:
             late = time.monotonic() > self._first_failure + MORE_SITES_SECONDS
-            return late or len(self.findings.failures) >= MAX_FINDINGS or not self._has_engines()
+            return late or len(self.findings.failures) >= MAX_FINDINGS or self._has_all_sites()
         return not self._children.alive
 
-    def _has_engines(self) -> bool:
-        return bool(self._children.alive or self._waiting)
+    def _has_all_sites(self) -> bool:
+        """Every path was explored, so every raise site is known."""
+        checking = any(child.task.role in {"settle", "replay"} for child in self._children.alive)
+        return bool(self.findings.explored.get("exhausted")) and not self._waiting and not checking
 
     def _start(self, role: str, **settings: Any) -> Child:
         return self._children.start(Task(role, self._source, self._question, **{"seconds": self._time_left(), **settings}))
@@ -185,13 +187,18 @@ class Race:
 
     def _start_settling(self) -> None:
         settling = [child for child in self._children.alive if child.task.role in {"settle", "replay"}]
-        while self._waiting and len(settling) < MAX_SETTLING and not self._done:
+        most = MAX_SETTLING if self._question.tool == EXCEPTION else 1
+        while self._waiting and len(settling) < most and not self._done:
             event = self._waiting.pop(0)
             if event["label"] in self._settled and self._question.tool == EXCEPTION:
                 continue
             child = self._start("settle", inputs=(Written.from_json(event["input"]),))
             child.origin = event["engine"]
             settling.append(child)
+        if self._question.tool != EXCEPTION:
+            for child in self._children.alive:
+                if child.task.role in {"explore", "search"}:
+                    child.pause(paused=bool(settling))
 
     def _on_settled(self, child: Child, event: dict[str, Any]) -> None:
         self._children.stop(child)
@@ -223,7 +230,7 @@ class Race:
         self._children.stop(child)
         if self._is_proof_replay(child):
             self._finish_proof()
-        elif child.confirmed is not None:
+        elif child.confirmed is not None and child.confirmed["label"] not in self._settled:
             failure = {**child.confirmed, "condition": self.findings.measured.get("condition", "")}
             self._settled.add(failure["label"])
             self._first_failure = self._first_failure or time.monotonic()
@@ -299,7 +306,8 @@ class Race:
         """A search stuck inside one call of a C function hears no alarm; only a new process helps."""
         now = time.monotonic()
         for child in list(self._children.alive):
-            if child.task.role == "search" and now - child.last_heard > SILENCE_SECONDS:
+            is_silent = now - child.last_heard > SILENCE_SECONDS
+            if child.task.role == "search" and is_silent and not child.is_paused:
                 self._children.stop(child)
                 self._restart_search()
 
