@@ -54,7 +54,11 @@ def _render(_tool: str, answer: dict[str, Any]) -> RenderableType | None:
 
     if "message" not in answer:
         return None
-    colour = "red" if _is_bad_news(_tool, answer) else ("yellow" if answer["status"] in {"timeout", "partial"} else "green")
+    colour = (
+        "red"
+        if _is_bad_news(_tool, answer)
+        else ("yellow" if answer["status"] in {"timeout", "partial"} else "green")
+    )
     text = Text.assemble((f"{answer['status']}  ", f"bold {colour}"), answer["message"])
     shown = [*answer.get("counterexamples", []), *answer.get("triggering_inputs", [])]
     shown += [answer["distinguishing_input"]] if answer.get("distinguishing_input") else []
@@ -67,7 +71,11 @@ def _diagnose(_root: Path) -> list[Check]:
     """Whether the engine is installed, and which isolation this system gives."""
     missing = [name for name in ("crosshair", "z3") if importlib.util.find_spec(name) is None]
     install = "pip install 'faultless[symbolic]'"
-    checks = [Check("engine", not missing, "crosshair and z3" if not missing else f"no {', '.join(missing)}", install)]
+    checks = [
+        Check(
+            "engine", not missing, "crosshair and z3" if not missing else f"no {', '.join(missing)}", install
+        )
+    ]
     if not missing:
         checks.append(_diagnose_isolation())
     return checks
@@ -83,7 +91,9 @@ def _diagnose_isolation() -> Check:
         "import json; from faultless.servers.symbolic.worker.zygote import probe_isolation; "
         "print(json.dumps(probe_isolation()))"
     )
-    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", probe], capture_output=True, text=True, check=False, timeout=60
+    )
     layers = json.loads(done.stdout) if done.returncode == 0 else []
     told = describe_layers(layers)
     found = f"{told['level']} ({', '.join(layers) or 'no layers'})"

@@ -8,7 +8,9 @@ from pydantic import Field
 
 from faultless.kit.toolset import Answer, Arguments
 
-Code = Annotated[str, Field(min_length=1, description="Python source that defines the function; self-contained")]
+Code = Annotated[
+    str, Field(min_length=1, description="Python source that defines the function; self-contained")
+]
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*$")]
 Seconds = Annotated[float, Field(ge=1, le=600, description="Wall-clock limit of the analysis")]
 Confidence = Literal["proven", "high", "partial"]

@@ -150,7 +150,13 @@ class Engine:
         # The seed is fixed: CrossHair must see the same order of sets each time it runs a path.
         kept = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
         environment = {**kept, "PYTHONHASHSEED": "0", "PYTHONSAFEPATH": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [sys.executable, "-s", "-m", "faultless.servers.symbolic.worker.zygote", str(theirs.fileno())]
+        command = [
+            sys.executable,
+            "-s",
+            "-m",
+            "faultless.servers.symbolic.worker.zygote",
+            str(theirs.fileno()),
+        ]
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

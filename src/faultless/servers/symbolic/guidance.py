@@ -43,7 +43,11 @@ def make_resources(settings: Settings) -> list[Resource]:
         "memory_limit_mb": settings.memory_megabytes,
         "code_limit_kb": settings.code_kilobytes,
         "concurrent_requests": settings.slots,
-        "default_timeout_seconds": {"symbolic_check": 30, "find_path_to_exception": 30, "compare_functions": 60},
+        "default_timeout_seconds": {
+            "symbolic_check": 30,
+            "find_path_to_exception": 30,
+            "compare_functions": 60,
+        },
     }
     capabilities: dict[str, Json] = {
         "contracts": ["PEP 316 docstrings", "assert", "icontract", "deal", "implicit"],
@@ -51,13 +55,25 @@ def make_resources(settings: Settings) -> list[Resource]:
             "int bool float complex str bytes list dict set frozenset tuple Optional Union Literal dataclass Enum "
             "NamedTuple TypedDict datetime Decimal Fraction NewType classes"
         ).split(),
-        "unsupported": ["async functions", "class invariants", "constrained type variables", "files, network, processes"],
+        "unsupported": [
+            "async functions",
+            "class invariants",
+            "constrained type variables",
+            "files, network, processes",
+        ],
         "status_words": STATUS_WORDS,
     }
     return [
-        Resource("config://security", "security", "What user code may do, and what stops it", lambda: security),
+        Resource(
+            "config://security", "security", "What user code may do, and what stops it", lambda: security
+        ),
         Resource("config://server", "server", "Limits this server runs with", lambda: server),
-        Resource("info://capabilities", "capabilities", "What can be analysed and what the words mean", lambda: capabilities),
+        Resource(
+            "info://capabilities",
+            "capabilities",
+            "What can be analysed and what the words mean",
+            lambda: capabilities,
+        ),
     ]
 
 
@@ -72,13 +88,21 @@ def make_prompts() -> list[Prompt]:
         Prompt(
             "hunt_exceptions",
             "Find every way a function can raise an exception",
-            {"code": "Python source", "function_name": "the function", "exception_type": "for example ValueError"},
+            {
+                "code": "Python source",
+                "function_name": "the function",
+                "exception_type": "for example ValueError",
+            },
             _hunt,
         ),
         Prompt(
             "check_refactoring",
             "Is the new version of a function the same as the old one?",
-            {"code": "Python source with both versions", "function_a": "the old one", "function_b": "the new one"},
+            {
+                "code": "Python source with both versions",
+                "function_a": "the old one",
+                "function_b": "the new one",
+            },
             _refactoring,
         ),
         Prompt(

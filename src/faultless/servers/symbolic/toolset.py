@@ -61,7 +61,9 @@ def make_toolset(settings: Settings) -> Toolset:
         `unreachable` is a proof; `timeout` means not known.
         """
         question = Question("exception", arguments.function_name, exception=arguments.exception_type)
-        return ExceptionAnswer(**await _ask(engine, call, question, arguments.code, arguments.timeout_seconds))
+        return ExceptionAnswer(
+            **await _ask(engine, call, question, arguments.code, arguments.timeout_seconds)
+        )
 
     @declare
     async def compare_functions(arguments: CompareFunctions, call: Call) -> CompareAnswer:
@@ -80,7 +82,9 @@ def make_toolset(settings: Settings) -> Toolset:
         """
         question = Question("branches", arguments.function_name)
         static = not arguments.symbolic_reachability
-        fields = await _ask(engine, call, question, arguments.code, arguments.timeout_seconds, is_static=static)
+        fields = await _ask(
+            engine, call, question, arguments.code, arguments.timeout_seconds, is_static=static
+        )
         return BranchesAnswer(**fields)
 
     @declare

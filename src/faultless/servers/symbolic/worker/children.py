@@ -123,7 +123,8 @@ class Children:
         except TamperedError as error:
             self.stop(child)
             raise Refusal(
-                "permission_denied", f"Blocked: the code interfered with the channel of its analysis ({error})"
+                "permission_denied",
+                f"Blocked: the code interfered with the channel of its analysis ({error})",
             ) from None
         if events is None:
             self.stop(child)
@@ -139,7 +140,9 @@ class Children:
         return heard
 
     def _note_isolation(self, layers: list[str]) -> None:
-        self.isolation = layers if self.isolation is None else [name for name in self.isolation if name in layers]
+        self.isolation = (
+            layers if self.isolation is None else [name for name in self.isolation if name in layers]
+        )
         if self._limits.requires_strict and sandbox.level_of(layers) != sandbox.STRICT:
             missing = ", ".join(name for name in sandbox.KERNEL_LAYERS if name not in layers)
             raise Refusal(

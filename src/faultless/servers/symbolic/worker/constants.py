@@ -62,7 +62,11 @@ def _has_large_exponent(node: ast.AST) -> bool:
     return sum(isinstance(number, int | float) and abs(number) > limit for number in numbers) > 1 or any(
         isinstance(inner, ast.BinOp)
         and isinstance(inner.op, ast.LShift | ast.Pow)
-        and not (isinstance(inner.right, ast.Constant) and isinstance(inner.right.value, int) and inner.right.value <= limit)
+        and not (
+            isinstance(inner.right, ast.Constant)
+            and isinstance(inner.right.value, int)
+            and inner.right.value <= limit
+        )
         for inner in ast.walk(node)
     )
 
@@ -83,7 +87,11 @@ def _add(found: Constants, value: object) -> None:
 
 
 def _add_pattern(found: Constants, node: ast.Call) -> None:
-    is_re = isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id == "re"
+    is_re = (
+        isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "re"
+    )
     first = node.args[0] if node.args else None
     if is_re and isinstance(first, ast.Constant) and isinstance(first.value, str):
         try:

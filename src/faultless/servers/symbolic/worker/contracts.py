@@ -64,7 +64,9 @@ def read_docstring(function: Callable[..., Any], node: Function) -> Contract | N
             if not line.strip().startswith(":"):
                 contract.raises += tuple(_exception(name, namespace, number) for name in _split(body))
         elif word == "inv":
-            raise Refusal("unsupported", f"A class invariant stands in the docstring of a function (line {number})")
+            raise Refusal(
+                "unsupported", f"A class invariant stands in the docstring of a function (line {number})"
+            )
         else:
             condition = _compile(body, number, namespace, [*names, *(RESULT_NAMES if word == "post" else ())])
             (contract.pre if word == "pre" else contract.post).append(condition)
@@ -82,7 +84,11 @@ def clause_texts(node: Function | ast.ClassDef) -> list[tuple[str, int]]:
 
 def _docstring(node: Function | ast.ClassDef) -> tuple[str, int]:
     first = node.body[0] if node.body else None
-    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+    if (
+        isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
+    ):
         return first.value.value, first.lineno
     return "", node.lineno
 
@@ -125,7 +131,9 @@ def _exception(name: str, namespace: Mapping[str, Any], line: int) -> type[BaseE
     cls = _look_up(name, namespace)
     if not (isinstance(cls, type) and issubclass(cls, BaseException)):
         raise Refusal(
-            "parse_error", f"The contract in line {line} cannot be read: {name!r} is not an exception", line=line
+            "parse_error",
+            f"The contract in line {line} cannot be read: {name!r} is not an exception",
+            line=line,
         )
     return cls
 
@@ -143,7 +151,11 @@ def _compile(text: str, line: int, namespace: Mapping[str, Any], names: Sequence
             line=line,
         ) from None
     known = {*names, "__old__", *namespace, *dir(builtins)}
-    stored = {name.id for name in ast.walk(tree) if isinstance(name, ast.Name) and not isinstance(name.ctx, ast.Load)}
+    stored = {
+        name.id
+        for name in ast.walk(tree)
+        if isinstance(name, ast.Name) and not isinstance(name.ctx, ast.Load)
+    }
     stored |= {argument.arg for argument in ast.walk(tree) if isinstance(argument, ast.arg)}
     for name in ast.walk(tree):
         if isinstance(name, ast.Name) and name.id not in known | stored:

@@ -61,7 +61,11 @@ def _breaks(statement: ast.AST) -> bool:
         return True
     if isinstance(statement, ast.For | ast.While | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return any(_breaks(inner) for inner in getattr(statement, "orelse", []))
-    return any(_breaks(inner) for inner in ast.iter_child_nodes(statement) if isinstance(inner, ast.stmt | ast.ExceptHandler | ast.match_case))
+    return any(
+        _breaks(inner)
+        for inner in ast.iter_child_nodes(statement)
+        if isinstance(inner, ast.stmt | ast.ExceptHandler | ast.match_case)
+    )
 
 
 def _lines(statement: ast.stmt) -> set[int]:

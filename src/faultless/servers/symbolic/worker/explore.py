@@ -110,7 +110,9 @@ class Exploration:
         for item in self._prepared.parameters.items:
             for shape in item.shape.walk()[1:]:
                 if item.shape.kind in _NATIVE and shape.kind not in _NATIVE - {"vartuple"}:
-                    self._doubt(f"{item.name}: {shape.describe()} inside {item.shape.kind} is only tried at random")
+                    self._doubt(
+                        f"{item.name}: {shape.describe()} inside {item.shape.kind} is only tried at random"
+                    )
                     return False
         return True
 
@@ -160,7 +162,11 @@ class Exploration:
     def _report(self, judgement: Judgement, values: list[Any], results: list[Any]) -> PathOutcome:
         """Runs untraced and after the path is detached: everything here is concrete."""
         if judgement.verdict not in (PASS, SKIP, FAIL):
-            self._doubt("a path ran into a limit" if judgement.verdict == LIMIT else "a result cannot be compared exactly")
+            self._doubt(
+                "a path ran into a limit"
+                if judgement.verdict == LIMIT
+                else "a result cannot be compared exactly"
+            )
         try:
             written = write_arguments(values, self._prepared.parameters, self._prepared.loaded.namespace)
         except NotRenderableError as error:
@@ -220,7 +226,9 @@ def make_symbolic(shape: Shape, name: str) -> Any:
         parts = dict(zip(shape.names, shape.parts, strict=True))
         return {n: make_symbolic(parts[n], f"{name}_{n}") for n in kept}
     if shape.kind == "class":
-        arguments = {n: make_symbolic(p, f"{name}_{n}") for n, p in zip(shape.names, shape.parts, strict=True)}
+        arguments = {
+            n: make_symbolic(p, f"{name}_{n}") for n, p in zip(shape.names, shape.parts, strict=True)
+        }
         return _construct(shape.python, arguments)
     raise CrosshairUnsupported(f"{shape.describe()} is only tried at random")
 

@@ -99,7 +99,9 @@ class Generator:
             return rng.choice(_FLOATS)
         if roll < 0.5 and self._constants.floats:
             value = rng.choice(self._constants.floats)
-            return rng.choice([value, math.nextafter(value, math.inf), math.nextafter(value, -math.inf), -value])
+            return rng.choice(
+                [value, math.nextafter(value, math.inf), math.nextafter(value, -math.inf), -value]
+            )
         if roll < 0.75:
             return float(max(-(10**300), min(10**300, self.integer())))
         return rng.uniform(-1, 1) * 10 ** rng.randint(-3, 9)
@@ -134,7 +136,9 @@ class Generator:
         if roll < 0.35:
             return text
         if roll < 0.6:
-            return text + rng.choice(["", " ", rng.choice(strings), str(self.integer())]) + rng.choice(strings)
+            return (
+                text + rng.choice(["", " ", rng.choice(strings), str(self.integer())]) + rng.choice(strings)
+            )
         if roll < 0.75:
             return rng.choice([text.upper(), text.lower(), text.swapcase(), text[::-1], f" {text} "])
         return self.edit(text)
@@ -143,7 +147,9 @@ class Generator:
         rng = self._rng
         at = rng.randint(0, len(text))
         letter = rng.choice(self._letters)
-        return rng.choice([text[:at] + letter + text[at:], text[:at] + text[at + 1 :], text[:at] + letter + text[at + 1 :]])
+        return rng.choice(
+            [text[:at] + letter + text[at:], text[:at] + text[at + 1 :], text[:at] + letter + text[at + 1 :]]
+        )
 
     def octets(self) -> bytes:
         rng = self._rng
@@ -157,7 +163,9 @@ class Generator:
         near = [n for n in self._constants.ints if 1 <= n <= 9999]
         if near and rng.random() < 0.3:
             year = rng.choice(near)
-        month, day = rng.choice([(1, 1), (2, 28), (2, 29), (12, 31), (rng.randint(1, 12), rng.randint(1, 31))])
+        month, day = rng.choice(
+            [(1, 1), (2, 28), (2, 29), (12, 31), (rng.randint(1, 12), rng.randint(1, 31))]
+        )
         while True:
             try:
                 base = datetime.datetime(year, month, day)  # noqa: DTZ001 - naive on purpose; aware is another type of input
@@ -166,7 +174,9 @@ class Generator:
                 day -= 1
         if rng.random() < 0.5:
             return base
-        return base.replace(hour=rng.randint(0, 23), minute=rng.randint(0, 59), second=rng.choice([0, 30, 59]))
+        return base.replace(
+            hour=rng.randint(0, 23), minute=rng.randint(0, 59), second=rng.choice([0, 30, 59])
+        )
 
     def span(self) -> datetime.timedelta:
         seconds = max(-(10**12), min(10**12, self.integer()))

@@ -34,7 +34,13 @@ class Request:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Request:
-        return cls(**{**data, "question": Question(**data["question"]), "allow_imports": tuple(data["allow_imports"])})
+        return cls(
+            **{
+                **data,
+                "question": Question(**data["question"]),
+                "allow_imports": tuple(data["allow_imports"]),
+            }
+        )
 
 
 def handle(request: Request, tell: Callable[[dict[str, Any]], None], caller: int | None = None) -> None:

@@ -28,7 +28,9 @@ from faultless.servers.symbolic.worker.contracts import clause_texts
 from faultless.servers.symbolic.worker.refusal import Refusal
 from faultless.servers.symbolic.worker.source import ALLOWED_MODULES, Source
 
-_SAFE_DUNDERS = frozenset("__name__ __doc__ __class__ __init__ __eq__ __lt__ __len__ __post_init__ __old__ __return__".split())
+_SAFE_DUNDERS = frozenset(
+    "__name__ __doc__ __class__ __init__ __eq__ __lt__ __len__ __post_init__ __old__ __return__".split()
+)
 _REFLECTIVE = frozenset(
     """gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_await cr_origin ag_frame ag_code tb_frame tb_next tb_lasti
     f_back f_locals f_globals f_builtins f_code f_trace f_lasti co_code co_consts func_globals mro attrgetter methodcaller
@@ -85,11 +87,12 @@ def read_language(source: Source) -> Language:
     """Raises a refusal where the code is not sealed."""
     language = Language()
     own = _own_exceptions(source.tree)
+    enums = _own_enums(source.tree)
     for tree, offset in [(source.tree, 0), *_hidden_code(source.tree)]:
         for node in ast.walk(tree):
             line = getattr(node, "lineno", 1) + offset
             _require_sealed(node, line)
-            _look_for_doubts(node, line, language, own)
+            _look_for_doubts(node, line, language, own | enums)
     _look_at_state(source.tree, language)
     return language
 
@@ -104,7 +107,9 @@ def _hidden_code(tree: ast.Module) -> list[tuple[ast.AST, int]]:
         notes += getattr(node, "bases", []) + ([node.slice] if isinstance(node, ast.Subscript) else [])
         for note in notes:
             inner = ast.walk(note) if isinstance(note, ast.AST) else ()
-            found.extend((c.value, c.lineno) for c in inner if isinstance(c, ast.Constant) and isinstance(c.value, str))
+            found.extend(
+                (c.value, c.lineno) for c in inner if isinstance(c, ast.Constant) and isinstance(c.value, str)
+            )
     parsed: list[tuple[ast.AST, int]] = []
     for text, line in found:
         try:
@@ -137,7 +142,12 @@ def _require_sealed(node: ast.AST, line: int) -> None:
 def _require_plain_attribute(name: str, line: int) -> None:
     if _is_dunder(name) and name not in _SAFE_DUNDERS | _METHODS:
         raise _reflects(name, line)
-    if name in _REFLECTIVE or name in hidden_modules() or name in _REFLECTIVE_NAMES or name.startswith(PREFIX):
+    if (
+        name in _REFLECTIVE
+        or name in hidden_modules()
+        or name in _REFLECTIVE_NAMES
+        or name.startswith(PREFIX)
+    ):
         raise _reflects(name, line)
 
 
@@ -201,15 +211,29 @@ def _import(name: str) -> types.ModuleType | None:
 def _look_for_doubts(node: ast.AST, line: int, language: Language, own: frozenset[str]) -> None:
     match node:
         case ast.Import() | ast.ImportFrom():
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+            names = (
+                [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+            )
             for name in names:
                 if name.partition(".")[0] not in _PROVABLE_MODULES:
                     language.doubt(line, f"imports {name}, whose functions are not known to be pure")
         case ast.ExceptHandler():
             _look_at_handler(node, line, language, own)
-        case ast.Try() if any(isinstance(inner, ast.Return | ast.Break | ast.Continue) for part in node.finalbody for inner in ast.walk(part)):
+        case ast.Try() if any(
+            isinstance(inner, ast.Return | ast.Break | ast.Continue)
+            for part in node.finalbody
+            for inner in ast.walk(part)
+        ):
             language.doubt(line, "leaves a finally block early")
-        case ast.With() | ast.AsyncWith() | ast.Await() | ast.AsyncFor() | ast.Global() | ast.Nonlocal() | ast.Delete():
+        case (
+            ast.With()
+            | ast.AsyncWith()
+            | ast.Await()
+            | ast.AsyncFor()
+            | ast.Global()
+            | ast.Nonlocal()
+            | ast.Delete()
+        ):
             language.doubt(line, f"uses {type(node).__name__.lower()}")
         case ast.TryStar():
             language.doubt(line, "uses except*")
@@ -222,14 +246,17 @@ def _look_for_doubts(node: ast.AST, line: int, language: Language, own: frozense
         case ast.Call(func=ast.Name(id="len"), args=[ast.Call(func=ast.Name(id="range"))]):
             language.doubt(line, "asks for the length of a range, which may overflow")
         case ast.Compare() if any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
-            _look_at_identity(node, line, language)
+            _look_at_identity(node, line, language, own)
 
 
-def _look_at_identity(node: ast.Compare, line: int, language: Language) -> None:
-    plain = (None, True, False)
-    sides = [node.left, *node.comparators]
-    if not any(isinstance(side, ast.Constant) and side.value in plain for side in sides):
-        language.doubt(line, "compares identities")
+def _look_at_identity(node: ast.Compare, line: int, language: Language, own: frozenset[str]) -> None:
+    """None, True, False and members of the code's own enums exist once, so their identity is their value."""
+    for side in [node.left, *node.comparators]:
+        if isinstance(side, ast.Constant) and side.value in (None, True, False):
+            return
+        if isinstance(side, ast.Attribute) and isinstance(side.value, ast.Name) and side.value.id in own:
+            return
+    language.doubt(line, "compares identities")
 
 
 def _look_at_handler(node: ast.ExceptHandler, line: int, language: Language, own: frozenset[str]) -> None:
@@ -243,7 +270,17 @@ def _look_at_handler(node: ast.ExceptHandler, line: int, language: Language, own
 def _look_at_attribute(name: str, line: int, language: Language) -> None:
     if name in _UNPROVABLE_NAMES and name not in {"type", "print", "id"}:
         language.doubt(line, _UNPROVABLE_NAMES[name])
-    if name in {"now", "today", "utcnow", "getcontext", "localcontext", "setcontext", "cache_info", "cache_clear", "format_map"}:
+    if name in {
+        "now",
+        "today",
+        "utcnow",
+        "getcontext",
+        "localcontext",
+        "setcontext",
+        "cache_info",
+        "cache_clear",
+        "format_map",
+    }:
         language.doubt(line, f"uses {name}, which depends on more than the arguments")
     if name in engine_attributes():
         language.doubt(line, f"uses the attribute {name}, which symbolic values have for themselves")
@@ -277,10 +314,21 @@ def _own_exceptions(tree: ast.Module) -> frozenset[str]:
     known = set(_CATCHABLE) | {"Exception"}
     found: set[str] = set()
     for node in tree.body:
-        if isinstance(node, ast.ClassDef) and any(isinstance(base, ast.Name) and base.id in known for base in node.bases):
+        if isinstance(node, ast.ClassDef) and any(
+            isinstance(base, ast.Name) and base.id in known for base in node.bases
+        ):
             known.add(node.name)
             found.add(node.name)
     return frozenset(found)
+
+
+def _own_enums(tree: ast.Module) -> frozenset[str]:
+    return frozenset(
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+        and any((getattr(base, "attr", "") or getattr(base, "id", "")).endswith("Enum") for base in node.bases)
+    )
 
 
 def _look_at_state(tree: ast.Module, language: Language) -> None:
@@ -324,5 +372,7 @@ def _is_constant(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
-        return name in _CONSTANT_CALLS and all(isinstance(a, ast.List | ast.Set) or _is_constant(a) for a in arguments)
+        return name in _CONSTANT_CALLS and all(
+            isinstance(a, ast.List | ast.Set) or _is_constant(a) for a in arguments
+        )
     return False

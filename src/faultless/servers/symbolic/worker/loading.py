@@ -46,7 +46,12 @@ class Loaded:
         self.namespace: dict[str, Any] = module.__dict__
         if record:
             self._rewrite(tree, record)
-        linecache.cache[USER_FILE] = (len(source.text), None, source.text.splitlines(keepends=True), USER_FILE)
+        linecache.cache[USER_FILE] = (
+            len(source.text),
+            None,
+            source.text.splitlines(keepends=True),
+            USER_FILE,
+        )
         # dataclasses, typing and enum look their module up by name.
         sys.modules[USER_MODULE] = module
         self._execute(compile(tree, USER_FILE, "exec", dont_inherit=True))
@@ -81,7 +86,9 @@ class Loaded:
         node = self.source.find_function(name)
         if isinstance(node, ast.AsyncFunctionDef):
             raise Refusal(
-                "unsupported", f"{name} is async; async functions are not supported", hint="Analyse its synchronous part"
+                "unsupported",
+                f"{name} is async; async functions are not supported",
+                hint="Analyse its synchronous part",
             )
         owner: Any = None
         value: Any = None

@@ -103,7 +103,9 @@ def read_parameters(function: Callable[..., Any], node: Function, owner: type | 
         if assumption:
             assumptions.append(assumption)
             guessed = True
-        found.append(Parameter(parameter.name, shape, parameter.kind, parameter.default is not parameter.empty))
+        found.append(
+            Parameter(parameter.name, shape, parameter.kind, parameter.default is not parameter.empty)
+        )
     return Parameters(tuple(found), tuple(assumptions), guessed)
 
 
@@ -111,7 +113,9 @@ def _read(parameter: inspect.Parameter, annotation: Any, node: Function) -> tupl
     shape = read_shape(annotation)
     assumption = None
     if annotation in (list, dict, set, frozenset, tuple):
-        assumption = f"parameter {parameter.name}: {annotation.__name__} of int, as nothing says what it holds"
+        assumption = (
+            f"parameter {parameter.name}: {annotation.__name__} of int, as nothing says what it holds"
+        )
     if any(inner.kind == ANY for inner in shape.walk()):
         if shape.kind != ANY:
             raise Refusal("unsupported", f"The annotation of {parameter.name} holds Any: say which type")
@@ -209,7 +213,18 @@ def _shape_from_call(node: ast.Call, name: str) -> Shape | None:
     if isinstance(node.func, ast.Name) and node.args and _is_name(node.args[0], name):
         if node.func.id in {"range", "abs", "chr", "bin", "hex", "divmod", "pow"}:
             return INT
-        if node.func.id in {"len", "sum", "sorted", "enumerate", "max", "min", "list", "reversed", "all", "any"}:
+        if node.func.id in {
+            "len",
+            "sum",
+            "sorted",
+            "enumerate",
+            "max",
+            "min",
+            "list",
+            "reversed",
+            "all",
+            "any",
+        }:
             return LIST
         if node.func.id == "ord":
             return STR
@@ -265,5 +280,7 @@ def _meet(item: Parameter, partner: Parameter, notes: list[str]) -> Parameter:
     if item.shape != partner.shape:
         if (partner.shape.kind, item.shape.kind) in _NARROWER or partner.shape in item.shape.parts:
             chosen = partner.shape
-        notes.append(f"{item.name} is tried as {chosen.describe()} on both sides, though the annotations differ")
+        notes.append(
+            f"{item.name} is tried as {chosen.describe()} on both sides, though the annotations differ"
+        )
     return replace(item, shape=chosen, has_default=item.has_default and partner.has_default)

@@ -7,7 +7,12 @@ import typing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from faultless.servers.symbolic.worker.contracts import Contract, declared_exceptions, read_asserts, read_docstring
+from faultless.servers.symbolic.worker.contracts import (
+    Contract,
+    declared_exceptions,
+    read_asserts,
+    read_docstring,
+)
 from faultless.servers.symbolic.worker.foreign_contracts import read_foreign
 from faultless.servers.symbolic.worker.loading import Loaded, Target
 from faultless.servers.symbolic.worker.parameters import Parameters, join, read_parameters
@@ -99,7 +104,9 @@ def _make_subject(
         case "compare":
             if contract.pre or contracts[1].pre:
                 notes.append("only inputs that satisfy the preconditions are considered")
-            return CompareSubject(target.function, contract, other=targets[1].function, other_contract=contracts[1])
+            return CompareSubject(
+                target.function, contract, other=targets[1].function, other_contract=contracts[1]
+            )
         case _:
             return BranchSubject(target.function, contract, recorder=loaded.recorder)
 

@@ -133,7 +133,9 @@ class Race:
         return bool(self.findings.explored.get("exhausted")) and not self._waiting and not checking
 
     def _start(self, role: str, **settings: Any) -> Child:
-        return self._children.start(Task(role, self._source, self._question, **{"seconds": self._time_left(), **settings}))
+        return self._children.start(
+            Task(role, self._source, self._question, **{"seconds": self._time_left(), **settings})
+        )
 
     def _on_event(self, child: Child, event: dict[str, Any]) -> None:
         name = event["event"]
@@ -338,5 +340,11 @@ def _agrees(claim: dict[str, Any], replay: dict[str, Any]) -> bool:
     if claim["verdict"] == SKIP:
         return True
     shown = [outcome["text"] for outcome in replay["outcomes"]]
-    values = [text for text, outcome in zip(claim["results"], replay["outcomes"], strict=False) if not outcome["error"]]
-    return values == [text for text, outcome in zip(shown, replay["outcomes"], strict=True) if not outcome["error"]]
+    values = [
+        text
+        for text, outcome in zip(claim["results"], replay["outcomes"], strict=False)
+        if not outcome["error"]
+    ]
+    return values == [
+        text for text, outcome in zip(shown, replay["outcomes"], strict=True) if not outcome["error"]
+    ]

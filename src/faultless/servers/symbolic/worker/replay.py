@@ -50,7 +50,8 @@ def describe(prepared: Prepared, written: Written, judgement: Judgement) -> dict
         "violation": judgement.violation,
         "outcomes": outcomes,
         "mutated": {
-            name: [show(value, prepared.loaded.namespace) for value in pair] for name, pair in judgement.mutated.items()
+            name: [show(value, prepared.loaded.namespace) for value in pair]
+            for name, pair in judgement.mutated.items()
         },
     }
 
@@ -101,7 +102,11 @@ def settle(prepared: Prepared, written: Written) -> dict[str, Any]:
             return False
         return found.verdict == FAIL and found.label == judgement.label
 
-    small = values if ":=" in written.call_text else shrink(values, parameters, shows, time.monotonic() + SHRINK_SECONDS)
+    small = (
+        values
+        if ":=" in written.call_text
+        else shrink(values, parameters, shows, time.monotonic() + SHRINK_SECONDS)
+    )
     try:
         smaller = write_arguments(small, parameters, namespace)
     except NotRenderableError:
@@ -114,7 +119,9 @@ class Measure:
 
     def __init__(self, recorded: Prepared) -> None:
         self._prepared = recorded
-        self._codes = [target.function.__code__ for target in recorded.targets if hasattr(target.function, "__code__")]
+        self._codes = [
+            target.function.__code__ for target in recorded.targets if hasattr(target.function, "__code__")
+        ]
         self.lines: set[int] = set()
         self.sides: set[tuple[int, bool]] = set()
         self.possible_lines = {line for code in self._codes for line in _lines_of(code)}

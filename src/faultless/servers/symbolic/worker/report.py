@@ -49,7 +49,9 @@ def _assumptions(question: Question, findings: Findings) -> list[str]:
     if findings.proof:
         facts = findings.facts
         if facts.get("may_alias"):
-            found.append("no two arguments share an object (sharing was tried at random, not proved harmless)")
+            found.append(
+                "no two arguments share an object (sharing was tried at random, not proved harmless)"
+            )
         if facts.get("has_int"):
             found.append("an argument annotated int is an int, not a bool")
         if facts.get("has_class"):
@@ -259,7 +261,8 @@ def _branches(source: Source, question: Question, findings: Findings) -> dict[st
                 "false_reachable": reach[1],
                 "true_example": _as_call(question, sides[0]),
                 "false_example": _as_call(question, sides[1]),
-                "note": branch.kind + ("" if None not in reach else "; no witness found, not proved unreachable"),
+                "note": branch.kind
+                + ("" if None not in reach else "; no witness found, not proved unreachable"),
             }
         )
     dead = set(find_dead_lines(function))

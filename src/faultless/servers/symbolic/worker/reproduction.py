@@ -17,14 +17,21 @@ def write_test(source: Source, question: Question, written: Written, failure: di
     body = _body(source, question, written, failure)
     imports = [f"import {name}" for name in _imports(written, body)]
     name = "_".join(part.replace(".", "_") for part in question.names)
-    lines = [*imports, *([""] * 2 if imports else []), f"def test_{name}():", *(f"    {line}" for line in body)]
+    lines = [
+        *imports,
+        *([""] * 2 if imports else []),
+        f"def test_{name}():",
+        *(f"    {line}" for line in body),
+    ]
     return "\n".join(lines) + "\n"
 
 
 def _imports(written: Written, body: list[str]) -> list[str]:
     names = list(written.imports)
     text = "\n".join(body)
-    names += [module for module in ("copy", "types", "pytest") if f"{module}." in text and module not in names]
+    names += [
+        module for module in ("copy", "types", "pytest") if f"{module}." in text and module not in names
+    ]
     return sorted(names)
 
 
@@ -49,7 +56,10 @@ def _postcondition(
 ) -> list[str]:
     """Docstring clauses are nobody's code at run time, so the test states the broken one; libraries check themselves."""
     node = source.find_function(question.function)
-    broken = next((text for text, _ in clause_texts(node) if text.strip() and text.strip() in failure["violation"]), None)
+    broken = next(
+        (text for text, _ in clause_texts(node) if text.strip() and text.strip() in failure["violation"]),
+        None,
+    )
     if broken is None:
         return [call]
     names = [argument.arg for argument in [*node.args.posonlyargs, *node.args.args]]

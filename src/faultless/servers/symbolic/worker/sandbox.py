@@ -43,8 +43,11 @@ def die_with_parent() -> None:
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
-def enter(memory_bytes: int, cpu_seconds: int) -> list[str]:
-    """Put the calling process under every layer the system offers; returns those that hold."""
+def enter(memory_bytes: int, cpu_seconds: int, *, without: tuple[str, ...] = ()) -> list[str]:
+    """Put the calling process under every layer the system offers; returns those that hold.
+
+    `without` leaves layers out, so that a test can see what each one stops by itself.
+    """
     attempts = {
         "limits": lambda: _limit(memory_bytes, cpu_seconds),
         "namespaces": _leave_namespaces,
@@ -54,7 +57,7 @@ def enter(memory_bytes: int, cpu_seconds: int) -> list[str]:
     }
     _libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    return [name for name, attempt in attempts.items() if attempt()]
+    return [name for name, attempt in attempts.items() if name not in without and attempt()]
 
 
 def readable_paths() -> list[str]:
@@ -88,7 +91,9 @@ def _leave_namespaces() -> bool:
         return False
 
 
-_ALLOWED_OPEN_FLAGS = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NONBLOCK", 0)
+_ALLOWED_OPEN_FLAGS = (
+    os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NONBLOCK", 0)
+)
 _BLOCKED_PREFIXES = (
     "os.", "subprocess.", "socket.", "ctypes.", "shutil.", "fcntl.", "mmap.", "signal.", "pty.", "syslog.", "sqlite3.",
     "urllib.", "http.", "ftplib.", "smtplib.", "webbrowser.", "tempfile.", "gc.", "sys._current",
@@ -99,7 +104,12 @@ _HARMLESS = frozenset({"os.listdir", "os.scandir", "os.fwalk", "os.walk"})
 
 def _install_audit_hook() -> bool:
     """Called last. The hook has no state and no name that user code could change."""
-    prefixes, harmless, flags_allowed, blocked = _BLOCKED_PREFIXES, _HARMLESS, _ALLOWED_OPEN_FLAGS, BlockedError
+    prefixes, harmless, flags_allowed, blocked = (
+        _BLOCKED_PREFIXES,
+        _HARMLESS,
+        _ALLOWED_OPEN_FLAGS,
+        BlockedError,
+    )
 
     def watch(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":

@@ -90,7 +90,9 @@ class Search:
         if rng.random() < 0.3:  # noqa: PLR2004 - a share
             return self._generator.value(shape)
         if shape.kind == "int":
-            return rng.choice([value + 1, value - 1, -value, value * 2, value // 2, value + self._generator.integer()])
+            return rng.choice(
+                [value + 1, value - 1, -value, value * 2, value // 2, value + self._generator.integer()]
+            )
         if shape.kind == "str":
             return self._generator.edit(value)
         if shape.kind in {"list", "vartuple"}:
@@ -105,7 +107,9 @@ class Search:
         roll = rng.random()
         at = rng.randrange(len(items)) if items else 0
         if not items or roll < 0.3:  # noqa: PLR2004 - shares of a distribution
-            items.insert(at, copy.deepcopy(rng.choice(items)) if items and roll < 0.1 else self._generator.value(part))  # noqa: PLR2004, E501 - as above
+            items.insert(
+                at, copy.deepcopy(rng.choice(items)) if items and roll < 0.1 else self._generator.value(part)
+            )  # noqa: PLR2004, E501 - as above
         elif roll < 0.5:  # noqa: PLR2004 - as above
             del items[at]
         elif roll < 0.6:  # noqa: PLR2004 - as above
@@ -151,7 +155,9 @@ class Search:
         return judgement.verdict
 
     def _learn(self, values: list[Any], judgement: Judgement) -> None:
-        name = {PASS: "passed", SKIP: "skipped", FAIL: "failed", LIMIT: "slow"}.get(judgement.verdict, "unclear")
+        name = {PASS: "passed", SKIP: "skipped", FAIL: "failed", LIMIT: "slow"}.get(
+            judgement.verdict, "unclear"
+        )
         self._tally[name] = self._tally.get(name, 0) + 1
         if judgement.verdict == FAIL:
             self._tell("candidate", values, judgement.label)

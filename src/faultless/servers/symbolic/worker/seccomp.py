@@ -17,7 +17,9 @@ _NUMBER, _ARCH, _ARGS = 0, 4, 16
 _PR_SET_SECCOMP, _FILTER = 22, 2
 _CLONE_THREAD = 0x10000
 _X32 = 0x40000000
-_WRITING = 0o1 | 0o2 | 0o100 | 0o1000 | 0o2000 | 0o20000000  # O_WRONLY O_RDWR O_CREAT O_TRUNC O_APPEND O_TMPFILE's own bit
+_WRITING = (
+    0o1 | 0o2 | 0o100 | 0o1000 | 0o2000 | 0o20000000
+)  # O_WRONLY O_RDWR O_CREAT O_TRUNC O_APPEND O_TMPFILE's own bit
 
 _X86_64 = {
     "read": 0, "write": 1, "open": 2, "close": 3, "stat": 4, "fstat": 5, "lstat": 6, "poll": 7, "lseek": 8, "mmap": 9,

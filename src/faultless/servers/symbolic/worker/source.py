@@ -87,7 +87,9 @@ def _refuse_blocked(tree: ast.Module, allowed: frozenset[str]) -> None:
                 _refuse_module(alias.name, node.lineno, allowed)
         elif isinstance(node, ast.ImportFrom):
             if node.level:
-                raise _blocked("a relative import", node.lineno, "The code has no package; send it as one file")
+                raise _blocked(
+                    "a relative import", node.lineno, "The code has no package; send it as one file"
+                )
             _refuse_module(node.module or "", node.lineno, allowed)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in BLOCKED_CALLS:
             raise _blocked(f"function call: {node.func.id}", node.lineno, "Analyse the pure part of the code")

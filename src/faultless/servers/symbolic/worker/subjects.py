@@ -93,7 +93,11 @@ class CheckSubject(Subject):
         if isinstance(error, self.contract.raises):
             return Judgement(PASS, outcome.label, outcomes=[outcome])
         name = type(error).__name__
-        told = "an assertion fails" if isinstance(error, AssertionError) else f"raises {name}, which is not declared"
+        told = (
+            "an assertion fails"
+            if isinstance(error, AssertionError)
+            else f"raises {name}, which is not declared"
+        )
         violation = f"{told} (line {outcome.line})"
         return Judgement(FAIL, f"{outcome.label} in line {outcome.line}", violation, [outcome])
 
@@ -110,7 +114,9 @@ class CheckSubject(Subject):
                 told = f"the postcondition is false: {condition.text}"
                 return Judgement(FAIL, f"post {condition.text} is false", told, [outcome])
         if self.contract.is_implicit and not conforms(outcome.value, self.returns):
-            told = f"returns a {_type_name(outcome.value)}, not the annotated {_annotation_name(self.returns)}"
+            told = (
+                f"returns a {_type_name(outcome.value)}, not the annotated {_annotation_name(self.returns)}"
+            )
             return Judgement(FAIL, "wrong type", told, [outcome])
         return Judgement(PASS, outcome.label, outcomes=[outcome])
 
@@ -126,7 +132,9 @@ class ExceptionSubject(Subject):
             return Judgement(SKIP, "outside the precondition")
         outcome = call(self.function, positional, named, self.screen)
         asked_for_limit = outcome.is_limit and isinstance(outcome.error, self.target)
-        if outcome.is_limit and not (asked_for_limit and issubclass(self.target, RecursionError | MemoryError)):
+        if outcome.is_limit and not (
+            asked_for_limit and issubclass(self.target, RecursionError | MemoryError)
+        ):
             return Judgement(LIMIT, outcome.label, outcomes=[outcome])
         if outcome.error is not None and isinstance(outcome.error, self.target):
             label = f"{outcome.label} in line {outcome.line}"
@@ -152,7 +160,7 @@ class CompareSubject(Subject):
         outcomes = [first, second]
         if first.is_limit or second.is_limit:
             return Judgement(LIMIT, f"{first.label}; {second.label}", outcomes=outcomes)
-        mine, yours = [positional, named], [twin_positional, twin_named]
+        mine, yours = _changeable(positional, named), _changeable(twin_positional, twin_named)
         verdict, told = self._compare(first, second, mine, yours)
         changed = {"arguments": (mine, yours)} if told.startswith("leave") else {}
         return Judgement(verdict, f"{first.label}; {second.label}", told, outcomes, changed)
@@ -180,6 +188,14 @@ class CompareSubject(Subject):
             return verdict, "leave the arguments in different states"
         endless = isinstance(first.value, Drained) and first.value.ending == "goes on"
         return (UNCLEAR, "") if endless else (PASS, "")
+
+
+def _changeable(positional: list[Any], named: dict[str, Any]) -> list[Any]:
+    """What a call can have changed. Comparing symbolic strings that cannot differ would only cost paths."""
+    return [value for value in [*positional, *named.values()] if type(value) not in _UNCHANGEABLE]
+
+
+_UNCHANGEABLE = (int, bool, float, complex, str, bytes, type(None))
 
 
 def _plain(value: Any) -> Any:

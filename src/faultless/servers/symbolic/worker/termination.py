@@ -64,7 +64,9 @@ class Termination:
             "verdict": "fail",
             "label": "endless",
             "violation": "one side does not end",
-            "outcomes": [{"text": text, "error": None, "stack": [], "line": 0, "type": None} for text in texts],
+            "outcomes": [
+                {"text": text, "error": None, "stack": [], "line": 0, "type": None} for text in texts
+            ],
             "mutated": {},
             "endless": endless[0],
             "condition": "",
@@ -76,6 +78,10 @@ def is_small(written: Written) -> bool:
         if len(text) > SMALL_LENGTH:
             return False
         for node in ast.walk(ast.parse(text, mode="eval")):
-            if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and abs(node.value) > SMALL_NUMBER:
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, int | float)
+                and abs(node.value) > SMALL_NUMBER
+            ):
                 return False
     return True

@@ -235,7 +235,9 @@ def _same_sets(left: Any, right: Any, *, strict: bool) -> bool:
 
 
 def _compares_by_attributes(value: Any) -> bool:
-    return dataclasses.is_dataclass(value) or hasattr(value, "__dict__") or type(value).__eq__ is object.__eq__
+    return (
+        dataclasses.is_dataclass(value) or hasattr(value, "__dict__") or type(value).__eq__ is object.__eq__
+    )
 
 
 def _same_objects(left: Any, right: Any, inner: Callable[[Any, Any], bool]) -> bool:
