@@ -1,6 +1,6 @@
-"""Runs one attack inside the sandbox, with nothing in front of the kernel's layers; prints what came of it.
+"""Runs each attack inside the sandbox, with nothing in front of the kernel's layers; prints what came of it.
 
-`python attacker.py NAME CANARY PORT` forks, puts the child under every layer but the audit hook, and attacks.
+`python attacker.py CANARY PORT` forks for each, puts the child under every layer but the audit hook, and attacks.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pathlib import Path
 
 from faultless.servers.symbolic.worker import sandbox
 
-CANARY = Path(sys.argv[2]) if len(sys.argv) > 2 else Path("canary")
-PORT = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+CANARY = Path(sys.argv[1])
+PORT = int(sys.argv[2])
 LIBC = ctypes.CDLL(None, use_errno=True)
 MEMORY_BYTES = 1 << 30
 ATTACKS: dict[str, Callable[[], object]] = {}
@@ -242,7 +242,7 @@ def stop_dying_with_the_parent() -> object:
     return raw(157, 1, 0)
 
 
-def main() -> None:
+def run_sandboxed(name: str) -> dict[str, object]:
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -250,7 +250,7 @@ def main() -> None:
         sandbox.close_all_but(writing)
         layers = sandbox.enter(MEMORY_BYTES, 20, without=("audit",))
         try:
-            outcome = f"got through: {ATTACKS[sys.argv[1]]()!r}"
+            outcome = f"got through: {ATTACKS[name]()!r}"
         except BaseException as error:  # noqa: BLE001 - whatever stops an attack is reported
             outcome = f"stopped: {type(error).__name__}"
         os.write(writing, json.dumps({"layers": layers, "outcome": outcome}).encode())
@@ -259,8 +259,9 @@ def main() -> None:
     with os.fdopen(reading, "rb") as pipe:
         data = pipe.read()
     os.waitpid(pid, 0)
-    sys.stdout.write(data.decode() or json.dumps({"layers": [], "outcome": "stopped: killed"}))
+    found: dict[str, object] = json.loads(data or b'{"layers": [], "outcome": "stopped: killed"}')
+    return found
 
 
 if __name__ == "__main__":
-    main()
+    sys.stdout.write(json.dumps({name: run_sandboxed(name) for name in ATTACKS}))
