@@ -77,9 +77,9 @@ class Engine:
         on_progress: Callable[[dict[str, Any]], Awaitable[None]] | None = None,
     ) -> dict[str, Any]:
         """The worker's answer, or its refusal as a fault. Waiting for a free slot counts as time."""
-        deadline = time.monotonic() + seconds
         self._refuse_large(code)
         await self._ensure_started()
+        deadline = time.monotonic() + seconds
         with anyio.move_on_after(seconds + ANSWER_GRACE_SECONDS):
             async with self._slots:
                 left = deadline - time.monotonic()

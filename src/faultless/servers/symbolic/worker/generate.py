@@ -23,6 +23,7 @@ _FLOATS = [0.0, -0.0, 1.0, -1.0, 0.1, 0.5, 1e-9, 1e16, 1e308, 5e-324, 2.5, 3.0, 
 _LETTERS = string.ascii_letters + string.digits + " _-.,:/@()[]{}\n\t"
 _ODD_LETTERS = "éßİıǅﬁΣς٣²Ⅷ\u0301\u200b\u00a0\x00\x1c\U0001f600\ud800'\"\\"
 _CHANCE_EMPTY = 0.12
+_SHORT_TEXT = 12
 
 
 class Unbuildable(Exception):  # noqa: N818 - not a failure of ours: a constructor refused
@@ -33,8 +34,9 @@ class Generator:
     def __init__(self, rng: random.Random, constants: Constants) -> None:
         self._rng = rng
         self._constants = constants
-        letters = "".join(constants.strings)
-        self._letters = (letters * 2 + _LETTERS) if letters else _LETTERS
+        short = [text for text in constants.strings if len(text) <= _SHORT_TEXT]
+        self._own_letters = "".join(dict.fromkeys("".join(short)))
+        self._letters = self._own_letters * 2 + _LETTERS
         self._makers: dict[str, Callable[[Shape, int], Any]] = {
             "int": lambda _s, _n: self.integer(),
             "bool": lambda _s, _n: rng.random() < 0.5,
@@ -115,17 +117,19 @@ class Generator:
     def text(self) -> str:
         rng, known = self._rng, self._constants
         roll = rng.random()
-        if roll < 0.12 and known.patterns:
+        if roll < 0.25 and known.patterns:
             text = write_match(rng.choice(known.patterns), rng)
             return text if rng.random() < 0.6 else self.edit(text)
-        if roll < 0.35 and known.strings:
+        if roll < 0.4 and known.strings:
             return self._from_constants()
-        if roll < 0.45:
+        if roll < 0.47:
             return str(self.integer())
-        count = 0 if roll < 0.5 else min(int(rng.expovariate(0.35)), 30)
+        count = 0 if roll < 0.51 else min(int(rng.expovariate(0.35)), 30)
         letters = self._letters if rng.random() < 0.8 else self._letters + _ODD_LETTERS * 3
         if rng.random() < 0.3:
             letters = "".join(rng.choice(letters) for _ in range(2))
+        elif self._own_letters and rng.random() < 0.35:
+            letters = self._own_letters
         text = "".join(rng.choice(letters) for _ in range(count))
         return text + text[::-1] if rng.random() < 0.08 else text
 
