@@ -1,7 +1,8 @@
-"""The symbolic server beside its peers, on the truth set: what each finds, claims wrongly, and how long it takes.
+"""The symbolic server beside its peers, on the truth set: what each finds, claims wrongly, and how long it
+takes.
 
-`python -m bench symbolic` runs everything (an hour and more); finished cases are kept in .bench/symbolic.json, and only
-missing ones are run again.
+`python -m bench symbolic` runs everything (an hour and more); finished cases are kept in
+.bench/symbolic.json, and only missing ones are run again.
 """
 
 import json
@@ -30,7 +31,9 @@ Result = dict[str, Any]
 
 def ask_ours(client: WireClient, case: Case) -> Result:
     started = time.monotonic()
-    answer = client.call(case.tool, {**case.arguments, "timeout_seconds": SECONDS})["result"]["structuredContent"]
+    answer = client.call(case.tool, {**case.arguments, "timeout_seconds": SECONDS})["result"][
+        "structuredContent"
+    ]
     found = [*answer.get("counterexamples", []), *answer.get("triggering_inputs", [])]
     found += [answer["distinguishing_input"]] if answer.get("distinguishing_input") else []
     shown = all(fails_again(case, item["reproduction"]) for item in found)
@@ -42,8 +45,10 @@ def ask_ours(client: WireClient, case: Case) -> Result:
 
 
 def fails_again(case: Case, reproduction: str) -> bool:
-    """The reproduction as a person would run it: below the code, in a new interpreter; not ending counts as failing."""
-    name = reproduction.split("def ")[1].split("(")[0]
+    """The reproduction as a person would run it: below the code, in a new interpreter; not ending counts as
+    failing.
+    """
+    name = reproduction.split("def ")[1].split("(", maxsplit=1)[0]
     program = f"{case.code}\n\n{reproduction}\n\n{name}()\n"
     try:
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=5, check=False)
@@ -58,24 +63,42 @@ def run_program(command: list[str], code: str) -> tuple[str, int, float]:
         (Path(folder) / "specimen.py").write_text(code)
         started = time.monotonic()
         try:
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=KILL_SECONDS, check=False)
+            done = subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, timeout=KILL_SECONDS, check=False
+            )
         except subprocess.TimeoutExpired:
             return "", -1, time.monotonic() - started
         return done.stdout, done.returncode, time.monotonic() - started
 
 
 def crosshair_check(python: Path, case: Case) -> Result:
-    command = [str(python), "-m", "crosshair", "check", "specimen.f", "--report_all", f"--per_condition_timeout={SECONDS}",
-               "--analysis_kind=PEP316,asserts"]  # fmt: skip
+    options = ["--report_all", f"--per_condition_timeout={SECONDS}", "--analysis_kind=PEP316,asserts"]
+    command = [str(python), "-m", "crosshair", "check", "specimen.f", *options]
     output, _, seconds = run_program(command, case.code)
-    claim = "counterexample" if " error: " in output else ("verified" if "Confirmed over all paths" in output else "timeout")
+    claim = (
+        "counterexample"
+        if " error: " in output
+        else ("verified" if "Confirmed over all paths" in output else "timeout")
+    )
     return {"claim": claim, "seconds": seconds, "hung": seconds >= KILL_SECONDS}
 
 
 def crosshair_diff(python: Path, case: Case) -> Result:
-    command = [str(python), "-m", "crosshair", "diffbehavior", "specimen.a", "specimen.b", f"--per_condition_timeout={SECONDS}"]
+    command = [
+        str(python),
+        "-m",
+        "crosshair",
+        "diffbehavior",
+        "specimen.a",
+        "specimen.b",
+        f"--per_condition_timeout={SECONDS}",
+    ]
     output, _, seconds = run_program(command, case.code)
-    claim = "different" if "Given: " in output else ("equivalent" if "All paths exhausted" in output else "timeout")
+    claim = (
+        "different"
+        if "Given: " in output
+        else ("equivalent" if "All paths exhausted" in output else "timeout")
+    )
     return {"claim": claim, "seconds": seconds, "hung": seconds >= KILL_SECONDS}
 
 
@@ -95,8 +118,14 @@ def collect(only: set[str]) -> dict[str, dict[str, Result]]:
             "faultless": ("", lambda case: ask_ours(client, case)),
             "crosshair check": ("symbolic_check", lambda case: crosshair_check(peers, case)),
             "crosshair diffbehavior": ("compare_functions", lambda case: crosshair_diff(peers, case)),
-            "hypothesis ghostwriter": ("compare_functions", lambda case: hypothesis_pair(peers, "hypothesis", case)),
-            "hypothesis + crosshair": ("compare_functions", lambda case: hypothesis_pair(peers, "crosshair", case)),
+            "hypothesis ghostwriter": (
+                "compare_functions",
+                lambda case: hypothesis_pair(peers, "hypothesis", case),
+            ),
+            "hypothesis + crosshair": (
+                "compare_functions",
+                lambda case: hypothesis_pair(peers, "crosshair", case),
+            ),
         }
         for name, (tool, run) in runners.items():
             if only and name not in only:
@@ -116,7 +145,11 @@ def share(part: int, whole: int) -> str:
 def summarise(name: str, results: dict[str, Result], cases: dict[str, Case]) -> list[list[str]]:
     rows = []
     for tool in ("symbolic_check", "find_path_to_exception", "compare_functions"):
-        mine = [(cases[key], result) for key, result in results.items() if key in cases and cases[key].tool == tool]
+        mine = [
+            (cases[key], result)
+            for key, result in results.items()
+            if key in cases and cases[key].tool == tool
+        ]
         if mine:
             rows.append([tool, name, *figures(mine)])
     return rows
@@ -127,8 +160,12 @@ def figures(mine: list[tuple[Case, Result]]) -> list[str]:
     count_bad = sum(case.truth in BAD_NEWS for case, _ in mine)
     good = [result for case, result in mine if case.truth not in BAD_NEWS and result["claim"] == case.truth]
     count_good = len(mine) - count_bad
-    alarms = [r for c, r in mine if r["claim"] in BAD_NEWS and (c.truth not in BAD_NEWS or not r.get("shown", True))]
-    proofs = [r for c, r in mine if c.truth in BAD_NEWS and r["claim"] in {"verified", "unreachable", "equivalent"}]
+    alarms = [
+        r for c, r in mine if r["claim"] in BAD_NEWS and (c.truth not in BAD_NEWS or not r.get("shown", True))
+    ]
+    proofs = [
+        r for c, r in mine if c.truth in BAD_NEWS and r["claim"] in {"verified", "unreachable", "equivalent"}
+    ]
     times = sorted(result["seconds"] for _, result in mine)
     return [
         *(share(sum(r["seconds"] <= budget for r in bad), count_bad) for budget in BUDGETS[:-1]),
@@ -142,8 +179,8 @@ def figures(mine: list[tuple[Case, Result]]) -> list[str]:
     ]
 
 
-HEADER = ["tool", "engine", "found in 1 s", "in 5 s", "in 10 s", "false alarms", "proved", "false proofs", "median", "p95",
-          "hangs"]  # fmt: skip
+HEADER = ["tool", "engine", "found in 1 s", "in 5 s", "in 10 s"]
+HEADER += ["false alarms", "proved", "false proofs", "median", "p95", "hangs"]
 
 
 def main() -> None:
@@ -154,6 +191,9 @@ def main() -> None:
     rows.sort(key=lambda row: row[0] != "symbolic_check")
     told = machine("faultless", "crosshair-tool", "z3-solver", "hypothesis")
     text = table("The truth set, 10 s a case", HEADER, rows)
-    note = "Counterexamples of faultless were run again by the bench; those of the others are counted as they report them.\n"
+    note = "Counterexamples of faultless were run again by the bench; the others' are counted as reported.\n"
     print(text)
-    PAGE.write_text(f"# Symbolic server: figures\n\n<!-- Written by `python -m bench symbolic`. -->\n\n{told}. {note}\n{text}")
+    PAGE.write_text(
+        f"# Symbolic server: figures\n\n<!-- Written by `python -m bench symbolic`. -->\n\n{told}. "
+        f"{note}\n{text}"
+    )

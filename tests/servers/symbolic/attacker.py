@@ -1,6 +1,7 @@
 """Runs each attack inside the sandbox, with nothing in front of the kernel's layers; prints what came of it.
 
-`python attacker.py CANARY PORT` forks for each, puts the child under every layer but the audit hook, and attacks.
+`python attacker.py CANARY PORT` forks for each, puts the child under every layer but the audit hook, and
+attacks.
 """
 
 from __future__ import annotations
@@ -51,12 +52,12 @@ def read_the_password_file() -> object:
 
 @attack
 def read_the_parents_memory() -> object:
-    return Path(f"/proc/{os.getppid()}/mem").open("rb").read(1)  # noqa: SIM115 - an attack does not tidy up
+    return Path(f"/proc/{os.getppid()}/mem").open("rb").read(1)
 
 
 @attack
 def list_the_home_folder() -> object:
-    return os.listdir("/root" if os.getuid() == 0 else Path.home())
+    return list(Path.home().iterdir())
 
 
 @attack
@@ -70,13 +71,13 @@ def write_beside_the_interpreter() -> object:
 
 
 @attack
-def make_a_folder() -> object:
-    return CANARY.with_name("folder").mkdir()
+def make_a_folder() -> None:
+    CANARY.with_name("folder").mkdir()
 
 
 @attack
-def delete_a_file() -> object:
-    return CANARY.unlink()
+def delete_a_file() -> None:
+    CANARY.unlink()
 
 
 @attack
@@ -85,13 +86,13 @@ def rename_a_file() -> object:
 
 
 @attack
-def link_a_file() -> object:
-    return os.symlink("/etc/passwd", CANARY.with_name("link"))
+def link_a_file() -> None:
+    CANARY.with_name("link").symlink_to("/etc/passwd")
 
 
 @attack
-def change_permissions() -> object:
-    return os.chmod(CANARY, 0o777)
+def change_permissions() -> None:
+    CANARY.chmod(0o777)
 
 
 @attack
@@ -127,13 +128,13 @@ def replace_itself() -> object:
 
 
 @attack
-def signal_the_parent() -> object:
-    return os.kill(os.getppid(), signal.SIGTERM)
+def signal_the_parent() -> None:
+    os.kill(os.getppid(), signal.SIGTERM)
 
 
 @attack
-def signal_everybody() -> object:
-    return os.kill(-1, signal.SIGSTOP)
+def signal_everybody() -> None:
+    os.kill(-1, signal.SIGSTOP)
 
 
 @attack
@@ -209,13 +210,13 @@ def shared_memory_raw() -> object:
 
 
 @attack
-def raise_its_own_limits() -> object:
-    return resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+def raise_its_own_limits() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
 @attack
-def leave_the_session() -> object:
-    return os.setsid()
+def leave_the_session() -> None:
+    os.setsid()
 
 
 @attack

@@ -57,7 +57,9 @@ def test_the_attacks_left_nothing_and_reached_nobody(aftermath: dict[str, Any]) 
     assert not (Path(sys.prefix) / "planted.pth").exists()
 
 
-@pytest.mark.parametrize("name", ["read_a_secret_file", "write_a_file", "fork_a_process", "connect_to_a_server"])
+@pytest.mark.parametrize(
+    "name", ["read_a_secret_file", "write_a_file", "fork_a_process", "connect_to_a_server"]
+)
 def test_the_same_attack_gets_through_without_the_sandbox(name: str, tmp_path: Path) -> None:
     (tmp_path / "canary").write_text("secret")
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -210,7 +210,9 @@ def f(x: int) -> int:
         raise ValueError
     return x
 """
-    answer = ask("find_path_to_exception", code=code, function_name="f", exception_type="Wanted", timeout_seconds=1.5)
+    answer = ask(
+        "find_path_to_exception", code=code, function_name="f", exception_type="Wanted", timeout_seconds=1.5
+    )
     assert answer["status"] != "found"
 
 
@@ -228,11 +230,12 @@ def f(x: int) -> int:
 
 
 NUISANCES = {
-    "prints a verdict": "print('{\"status\": \"verified\"}')\n    return x",
+    "prints a verdict": 'print(\'{"status": "verified"}\')\n    return x',
     "floods its output": "print('x' * 10**7)\n    return x",
     "returns a mountain": "return 'x' * 10**7",
     "never ends": "while True:\n        pass",
-    "never ends and swallows everything": "while True:\n        try:\n            while True: pass\n        except BaseException: pass",
+    "never ends and swallows everything": "while True:\n        try:\n            while True: pass\n       "
+    " except BaseException: pass",
     "eats memory": "y = []\n    while True:\n        y.append('x' * 10**6)",
     "calls itself for ever": "return f(x)",
     "backtracks for ever": "import re\n    return len(re.findall('(a+)+$', 'a' * 60 + 'b'))",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import copy
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -16,10 +16,30 @@ from tests.servers.symbolic.conftest import Ask
 from tests.servers.symbolic.truth_set import BAD_NEWS, Case, all_cases
 
 CASES = all_cases()
-SIZES = {"verified": 60, "counterexample": 60, "found": 40, "unreachable": 20, "different": 60, "equivalent": 60}
-CATEGORIES = (
-    "ints nonlinear strings regex lists dicts floats recursion loops datetime bits aliasing unicode types".split()
-)
+SIZES = {
+    "verified": 60,
+    "counterexample": 60,
+    "found": 40,
+    "unreachable": 20,
+    "different": 60,
+    "equivalent": 60,
+}
+CATEGORIES = [
+    "ints",
+    "nonlinear",
+    "strings",
+    "regex",
+    "lists",
+    "dicts",
+    "floats",
+    "recursion",
+    "loops",
+    "datetime",
+    "bits",
+    "aliasing",
+    "unicode",
+    "types",
+]
 ENDLESS_SECONDS = 0.5
 # One of each kind and category: what the engine should settle at once, asked through the wire.
 QUICK = {(case.kind, case.category): case for case in reversed(CASES)}
@@ -44,12 +64,17 @@ def limit() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def observe(function: Any, arguments: tuple[Any, ...]) -> tuple[object, ...]:
+def observe(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[object, ...]:
     kept = copy.deepcopy(arguments)
     try:
         with limit():
             result = function(*kept)
-            return ("returns", type(result), repr(list(result) if hasattr(result, "__next__") else result), repr(kept))
+            return (
+                "returns",
+                type(result),
+                repr(list(result) if hasattr(result, "__next__") else result),
+                repr(kept),
+            )
     except EndlessError:
         return ("endless",)
     except Exception as error:  # noqa: BLE001 - the outcome of the specimen

@@ -1,7 +1,7 @@
 """The truth set: code whose answer is known, read from the files in `truth/`.
 
-Each file holds cases of one kind; a case starts with `=== name | category | ...` and ends at the next. Where the known
-answer is bad news, the last field is an input that shows it.
+Each file holds cases of one kind; a case starts with `=== name | category | ...` and ends at the next. Where
+the known answer is bad news, the last field is an input that shows it.
 """
 
 from __future__ import annotations

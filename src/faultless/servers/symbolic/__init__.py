@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 _BAD_NEWS = {"counterexample", "found", "different"}
 _OPTIONS = [
-    click.Option(["--memory-mb", "memory_megabytes"], type=click.IntRange(256), default=2048, show_default=True,
-                 help="Memory limit of each process that runs user code."),
-    click.Option(["--max-code-kb", "code_kilobytes"], type=click.IntRange(1, 1024), default=64, show_default=True,
-                 help="Largest code accepted."),
+    click.Option(["--memory-mb", "memory_megabytes"], type=click.IntRange(256), default=2048,
+                 show_default=True, help="Memory limit of each process that runs user code."),
+    click.Option(["--max-code-kb", "code_kilobytes"], type=click.IntRange(1, 1024), default=64,
+                 show_default=True, help="Largest code accepted."),
     click.Option(["--require-isolation", "isolation"], type=click.Choice(["none", "strict"]), default="none",
                  show_default=True, help="Refuse to run user code below this level."),
     click.Option(["--allow-import", "allow_imports"], multiple=True, metavar="MODULE",
@@ -103,7 +103,8 @@ def _diagnose_isolation() -> Check:
 
 server = ServerKind(
     name="symbolic",
-    summary="Execute Python symbolically: check contracts, find exceptions, compare functions, reach branches",
+    summary="Execute Python symbolically: check contracts, find exceptions, compare functions, reach "
+    "branches",
     build=_build,
     options=_OPTIONS,
     is_bad_news=_is_bad_news,

@@ -106,7 +106,8 @@ class Engine:
             raise Fault(
                 FaultKind.TOO_LARGE,
                 f"The code is {size} bytes; the limit is {limit}",
-                hint="Send only the function and what it needs, or start the server with a larger --max-code-kb",
+                hint="Send only the function and what it needs, or start the server with a larger "
+                "--max-code-kb",
             )
 
     async def _exchange(

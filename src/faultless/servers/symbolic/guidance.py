@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from faultless.servers.symbolic.engine import Settings
 
 INSTRUCTIONS = (
-    "Ask whether Python code can fail (symbolic_check, find_path_to_exception), whether two functions are the same "
-    "(compare_functions), which inputs reach which branch (analyze_branches). verified, unreachable and equivalent are "
+    "Ask whether Python code can fail (symbolic_check, find_path_to_exception), whether two functions are "
+    "the same "
+    "(compare_functions), which inputs reach which branch (analyze_branches). verified, unreachable and "
+    "equivalent are "
     "proofs; counterexamples were run; timeout means not known."
 )
 STATUS_WORDS: dict[str, Json] = {
@@ -26,7 +28,8 @@ STATUS_WORDS: dict[str, Json] = {
     "unreachable": "proof that no input raises it",
     "equivalent": "proof that no input tells the functions apart",
     "different": "the distinguishing input was replayed in a fresh process",
-    "timeout": "not known; confidence high: every line and branch side was run and 1000 inputs agree, else partial",
+    "timeout": "not known; confidence high: every line and branch side was run and 1000 inputs agree, else "
+    "partial",
 }
 
 
@@ -34,9 +37,9 @@ def make_resources(settings: Settings) -> list[Resource]:
     security: dict[str, Json] = {
         "isolation_layers": list(KERNEL_LAYERS),
         "required_isolation": "strict" if settings.requires_strict else "none",
-        "allowed_modules": sorted(ALLOWED_MODULES | set(settings.allow_imports)),
-        "blocked_modules": sorted(BLOCKED_MODULES - set(settings.allow_imports)),
-        "blocked_calls": sorted(BLOCKED_CALLS),
+        "allowed_modules": [*sorted(ALLOWED_MODULES | set(settings.allow_imports))],
+        "blocked_modules": [*sorted(BLOCKED_MODULES - set(settings.allow_imports))],
+        "blocked_calls": [*sorted(BLOCKED_CALLS)],
         "reflection": "refused: code that can inspect its interpreter could forge its own verdict",
     }
     server: dict[str, Json] = {
@@ -51,10 +54,31 @@ def make_resources(settings: Settings) -> list[Resource]:
     }
     capabilities: dict[str, Json] = {
         "contracts": ["PEP 316 docstrings", "assert", "icontract", "deal", "implicit"],
-        "annotations": (
-            "int bool float complex str bytes list dict set frozenset tuple Optional Union Literal dataclass Enum "
-            "NamedTuple TypedDict datetime Decimal Fraction NewType classes"
-        ).split(),
+        "annotations": [
+            "int",
+            "bool",
+            "float",
+            "complex",
+            "str",
+            "bytes",
+            "list",
+            "dict",
+            "set",
+            "frozenset",
+            "tuple",
+            "Optional",
+            "Union",
+            "Literal",
+            "dataclass",
+            "Enum",
+            "NamedTuple",
+            "TypedDict",
+            "datetime",
+            "Decimal",
+            "Fraction",
+            "NewType",
+            "classes",
+        ],
         "unsupported": [
             "async functions",
             "class invariants",
@@ -121,31 +145,40 @@ def _fence(arguments: Mapping[str, str]) -> str:
 def _verify(arguments: Mapping[str, str]) -> str:
     name = arguments["function_name"]
     return (
-        f"Call symbolic_check on `{name}` in the code below. If it has no contract, first add one to its docstring "
-        "(`pre:` and `post:` lines, `_` is the result) that says what it should do. On a counterexample, explain it and fix the "
-        f"code, keep the reproduction as a test, and check again until it is verified or times out.\n\n{_fence(arguments)}"
+        f"Call symbolic_check on `{name}` in the code below. If it has no contract, first add one to its "
+        f"docstring "
+        "(`pre:` and `post:` lines, `_` is the result) that says what it should do. On a counterexample, "
+        "explain it and fix the "
+        f"code, keep the reproduction as a test, and check again until it is verified or times "
+        f"out.\n\n{_fence(arguments)}"
     )
 
 
 def _hunt(arguments: Mapping[str, str]) -> str:
     return (
-        f"Call find_path_to_exception on `{arguments['function_name']}` for {arguments['exception_type']} in the code below. "
-        "For each triggering input say whether the caller or the function is at fault, and propose the smallest fix. "
+        f"Call find_path_to_exception on `{arguments['function_name']}` for {arguments['exception_type']} "
+        f"in the code below. "
+        "For each triggering input say whether the caller or the function is at fault, and propose the "
+        "smallest fix. "
         f"`timeout` is not `unreachable`: say so if that is the answer.\n\n{_fence(arguments)}"
     )
 
 
 def _refactoring(arguments: Mapping[str, str]) -> str:
     return (
-        f"Call compare_functions on `{arguments['function_a']}` and `{arguments['function_b']}` in the code below. "
-        "If they differ, show the distinguishing input with both results and say which side is right. Only call the refactoring "
+        f"Call compare_functions on `{arguments['function_a']}` and `{arguments['function_b']}` in the code "
+        f"below. "
+        "If they differ, show the distinguishing input with both results and say which side is right. Only "
+        "call the refactoring "
         f"safe if the answer is equivalent; with timeout, report its confidence.\n\n{_fence(arguments)}"
     )
 
 
 def _cover(arguments: Mapping[str, str]) -> str:
     return (
-        f"Call analyze_branches on `{arguments['function_name']}` with symbolic_reachability true in the code below. Write one "
-        "pytest test for each example it gives, asserting what the function should return there. List sides without a witness as "
+        f"Call analyze_branches on `{arguments['function_name']}` with symbolic_reachability true in the "
+        f"code below. Write one "
+        "pytest test for each example it gives, asserting what the function should return there. List "
+        "sides without a witness as "
         f"open, and dead_code_lines as candidates for removal.\n\n{_fence(arguments)}"
     )

@@ -47,16 +47,17 @@ def make_toolset(settings: Settings) -> Toolset:
     async def symbolic_check(arguments: SymbolicCheck, call: Call) -> CheckAnswer:
         """Check a function against its contract: PEP 316 docstring, asserts, icontract or deal.
 
-        `verified` is a proof: every path exhausted and replayed. `counterexample` was run again in a fresh process and comes
-        with a failing pytest test. `timeout` means not known. Without a contract: does it raise anything undeclared, does it
-        return the annotated type?
+        `verified` is a proof: every path exhausted and replayed. `counterexample` was run again in a fresh
+        process and comes with a failing pytest test. `timeout` means not known. Without a contract: does it
+        raise anything undeclared, does it return the annotated type?
         """
         question = Question("check", arguments.function_name)
         return CheckAnswer(**await _ask(engine, call, question, arguments.code, arguments.timeout_seconds))
 
     @declare
     async def find_path_to_exception(arguments: FindPathToException, call: Call) -> ExceptionAnswer:
-        """Find inputs that make a function raise an exception (or a subclass), one for each line that raises it.
+        """Find inputs that make a function raise an exception (or a subclass), one for each line that raises
+        it.
 
         `unreachable` is a proof; `timeout` means not known.
         """
@@ -67,7 +68,8 @@ def make_toolset(settings: Settings) -> Toolset:
 
     @declare
     async def compare_functions(arguments: CompareFunctions, call: Call) -> CompareAnswer:
-        """Do two functions behave the same? Results, exception types, changes to arguments, and whether they end.
+        """Do two functions behave the same? Results, exception types, changes to arguments, and whether they
+        end.
 
         `equivalent` is a proof; `different` comes with the input and both results; `timeout` means not known.
         """
@@ -78,7 +80,8 @@ def make_toolset(settings: Settings) -> Toolset:
     async def analyze_branches(arguments: AnalyzeBranches, call: Call) -> BranchesAnswer:
         """List every branch of a function, its cyclomatic complexity and its dead lines.
 
-        With symbolic_reachability each side gets an input that takes it, or is proved unreachable, or is left open (null).
+        With symbolic_reachability each side gets an input that takes it, or is proved unreachable, or is
+        left open (null).
         """
         question = Question("branches", arguments.function_name)
         static = not arguments.symbolic_reachability

@@ -1,4 +1,6 @@
-"""The branches of one function: listing them, and rewriting the function so that it records which sides it takes."""
+"""The branches of one function: listing them, and rewriting the function so that it records which sides it
+takes.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,9 @@ class Recorder:
 
 
 def instrument(function: Function, branches: list[Branch]) -> None:
-    """Rewrite `function` in place to call a `Recorder`'s hooks; adds to `branches`, whose positions are the numbers."""
+    """Rewrite `function` in place to call a `Recorder`'s hooks; adds to `branches`, whose positions are the
+    numbers.
+    """
     function.body = _Rewriter(branches).block(function.body)
     ast.fix_missing_locations(function)
 
@@ -97,7 +101,9 @@ def list_branches(function: Function) -> list[Branch]:
 
 
 def count_complexity(function: Function) -> int:
-    """McCabe's number as radon counts it: boolean operators, comprehensions, asserts and closures included."""
+    """McCabe's number as radon counts it: boolean operators, comprehensions, asserts and closures
+    included.
+    """
     total = 1
     waiting: list[ast.AST] = list(function.body)
     while waiting:

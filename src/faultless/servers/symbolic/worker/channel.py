@@ -1,7 +1,7 @@
 """Events from a sandboxed child to its supervisor: JSON lines on a pipe, each behind a secret of that child.
 
-The secret is no protection against code that can read memory; such code is refused before it runs. It makes sure that
-bytes written by accident, or blindly by number, are noticed and never read as an event.
+The secret is no protection against code that can read memory; such code is refused before it runs. It makes
+sure that bytes written by accident, or blindly by number, are noticed and never read as an event.
 """
 
 from __future__ import annotations

@@ -25,7 +25,9 @@ _CPU_GRACE_SECONDS = 5
 
 
 class Child:
-    """`last_heard` is when the child last said anything; `origin` the engine whose claim it checks, `confirmed` the result."""
+    """`last_heard` is when the child last said anything; `origin` the engine whose claim it checks,
+    `confirmed` the result.
+    """
 
     def __init__(self, task: Task, pid: int, reader: Reader) -> None:
         self.task = task
@@ -152,7 +154,9 @@ class Children:
             )
 
     def stop(self, child: Child) -> None:
-        """The kill takes effect at once; the reaping, which is slow for a large process, is left for later."""
+        """The kill takes effect at once; the reaping, which is slow for a large process, is left for
+        later.
+        """
         if child in self.alive:
             self.alive.remove(child)
             self._dying.append(child)

@@ -36,8 +36,12 @@ def mine(tree: ast.AST, docstring_too: str = "") -> Constants:
     for text in re.findall(r"'([^'\n]{1,40})'|\"([^\"\n]{1,40})\"", docstring_too):
         _add(found, text[0] or text[1])
     for values in (found.ints, found.floats, found.strings, found.bytes):
-        values[:] = list(dict.fromkeys(values))[:_LIMIT]  # type: ignore[index]  # each list keeps its own type
+        _deduplicate(values)
     return found
+
+
+def _deduplicate(values: list[Any]) -> None:
+    values[:] = list(dict.fromkeys(values))[:_LIMIT]
 
 
 def _fold(node: ast.BinOp | ast.UnaryOp) -> Any:
@@ -95,7 +99,7 @@ def _add_pattern(found: Constants, node: ast.Call) -> None:
     first = node.args[0] if node.args else None
     if is_re and isinstance(first, ast.Constant) and isinstance(first.value, str):
         try:
-            found.patterns.append(re._parser.parse(first.value))  # type: ignore[attr-defined]  # noqa: SLF001 - the only parser there is
+            found.patterns.append(re._parser.parse(first.value))  # noqa: SLF001 - the only parser there is
         except re.error:
             return
 
@@ -105,7 +109,7 @@ def write_match(pattern: Any, rng: random.Random) -> str:
     return "".join(_write(token, rng) for token in pattern)
 
 
-def _write(token: Any, rng: random.Random) -> str:  # noqa: C901 - one row an opcode
+def _write(token: Any, rng: random.Random) -> str:
     name, value = str(token[0]), token[1]
     if name == "LITERAL":
         return chr(value)

@@ -162,7 +162,8 @@ def _compile(text: str, line: int, namespace: Mapping[str, Any], names: Sequence
             raise Refusal(
                 "parse_error",
                 f"The contract in line {line} names {name.id!r}, which is neither a parameter nor defined",
-                hint="Use the parameters, `_` or `__return__` for the result, `__old__.x` for an argument before",
+                hint="Use the parameters, `_` or `__return__` for the result, `__old__.x` for an argument "
+                "before",
                 line=line,
             )
     # One scope, not globals and locals: a comprehension or lambda in the clause must see the parameters.

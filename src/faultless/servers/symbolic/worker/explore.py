@@ -1,20 +1,21 @@
 """The symbolic engine: CrossHair explores paths; every path ends as a witness the supervisor can replay.
 
-A path only counts towards a proof if CrossHair treated it exactly. What it approximates (real numbers for floats), gives
-up on or calls not deterministic is remembered as a reason why there is no proof.
+A path only counts towards a proof if CrossHair treated it exactly. What it approximates (real numbers for
+floats), gives up on or calls not deterministic is remembered as a reason why there is no proof.
 """
+
+# mypy: disable-error-code="no-untyped-call"
+# CrossHair annotates most of what is called here, but not all.
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import z3
+import z3  # type: ignore[import-untyped]  # it has no stubs
 from crosshair import core_and_libs  # noqa: F401 - importing it registers the symbolic types
 from crosshair.copyext import CopyMode, deepcopyext
 from crosshair.core import (
-    CallAnalysis,
     PathOutcome,
-    VerificationStatus,
     deep_realize,
     explore_loop,
     proxy_for_type,
@@ -22,16 +23,16 @@ from crosshair.core import (
 )
 from crosshair.libimpl import builtinslib
 from crosshair.options import DEFAULT_OPTIONS, AnalysisOptionSet
-from crosshair.statespace import RootNode, StateSpace, context_statespace
+from crosshair.statespace import CallAnalysis, RootNode, StateSpace, VerificationStatus, context_statespace
 from crosshair.tracers import NoTracing, ResumedTracing
 from crosshair.util import (
     ControlFlowException,
     CrosshairUnsupported,
     IgnoreAttempt,
     NotDeterministic,
+    PathTimeout,
     UnexploredPath,
     UnknownSatisfiability,
-    PathTimeout,
 )
 
 from faultless.servers.symbolic.worker.arguments import write_arguments
@@ -41,6 +42,7 @@ from faultless.servers.symbolic.worker.parameters import OMITTED
 from faultless.servers.symbolic.worker.replay import show
 from faultless.servers.symbolic.worker.subjects import FAIL, LIMIT, PASS, SKIP, Judgement
 from faultless.servers.symbolic.worker.values import NotRenderableError
+from faultless.servers.symbolic.worker.words import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,9 +57,11 @@ _STATUS = {
 }
 _MAX_PATHS = 20_000
 # Shapes CrossHair builds itself; the others are built here from their parts.
-_NATIVE = frozenset(
-    "int bool float complex str bytes bytearray list dict set frozenset vartuple date datetime time timedelta "
-    "decimal fraction".split()
+_NATIVE = words(
+    """
+    int bool float complex str bytes bytearray list dict set frozenset vartuple date datetime time
+    timedelta decimal fraction
+    """
 )
 
 

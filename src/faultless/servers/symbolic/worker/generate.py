@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import calendar
 import copy
-import datetime
+import datetime as dt
 import decimal
 import fractions
 import math
@@ -106,7 +107,7 @@ class Generator:
             )
         if roll < 0.75:
             return float(max(-(10**300), min(10**300, self.integer())))
-        return rng.uniform(-1, 1) * 10 ** rng.randint(-3, 9)
+        return rng.uniform(-1, 1) * float(10 ** rng.randint(0, 9)) / 1000
 
     def decimal(self) -> decimal.Decimal:
         roll = self._rng.random()
@@ -161,7 +162,7 @@ class Generator:
             return rng.choice(self._constants.bytes)
         return bytes(rng.choice([0, 1, 65, 127, 128, 255, rng.randrange(256)]) for _ in range(self._count(6)))
 
-    def moment(self) -> datetime.datetime:
+    def moment(self) -> dt.datetime:
         rng = self._rng
         year = rng.choice([1, 1900, 1970, 1999, 2000, 2023, 2024, 2100, 9999, rng.randint(1, 9999)])
         near = [n for n in self._constants.ints if 1 <= n <= 9999]
@@ -170,21 +171,17 @@ class Generator:
         month, day = rng.choice(
             [(1, 1), (2, 28), (2, 29), (12, 31), (rng.randint(1, 12), rng.randint(1, 31))]
         )
-        while True:
-            try:
-                base = datetime.datetime(year, month, day)  # noqa: DTZ001 - naive on purpose; aware is another type of input
-                break
-            except ValueError:
-                day -= 1
+        day = min(day, calendar.monthrange(year, month)[1])
+        base = dt.datetime(year, month, day)  # noqa: DTZ001 - naive; aware moments are not tried
         if rng.random() < 0.5:
             return base
         return base.replace(
             hour=rng.randint(0, 23), minute=rng.randint(0, 59), second=rng.choice([0, 30, 59])
         )
 
-    def span(self) -> datetime.timedelta:
+    def span(self) -> dt.timedelta:
         seconds = max(-(10**12), min(10**12, self.integer()))
-        return datetime.timedelta(days=self._rng.choice([0, 0, 1, -1, 7, 365]), seconds=seconds)
+        return dt.timedelta(days=self._rng.choice([0, 0, 1, -1, 7, 365]), seconds=seconds)
 
     def _count(self, most: int) -> int:
         if self._rng.random() < _CHANCE_EMPTY:

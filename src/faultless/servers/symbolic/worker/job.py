@@ -44,7 +44,9 @@ class Request:
 
 
 def handle(request: Request, tell: Callable[[dict[str, Any]], None], caller: int | None = None) -> None:
-    """Tells progress, and at the end one `answer` or one `fault`; stops when the `caller` descriptor hangs up."""
+    """Tells progress, and at the end one `answer` or one `fault`; stops when the `caller` descriptor hangs
+    up.
+    """
     limits = Limits(request.memory_megabytes, request.seconds, requires_strict=request.requires_strict)
     children = Children(perform, limits, caller)
     try:
@@ -66,7 +68,14 @@ def _answer(request: Request, children: Children, tell: Callable[[dict[str, Any]
     if request.is_static and question.tool == BRANCHES:
         return {**write_static(source, question), "isolation": _isolation(None)}
     language = read_language(source)
-    race = Race(source, question, language, children, deadline, lambda progress: tell({"progress": progress}))
+    race = Race(
+        source,
+        question,
+        language,
+        children,
+        deadline=deadline,
+        progress=lambda progress: tell({"progress": progress}),
+    )
     findings = race.run()
     return {**write_answer(source, question, findings), "isolation": _isolation(children.isolation)}
 

@@ -1,10 +1,12 @@
 """Two languages inside Python, decided by reading the code.
 
-*Sealed* code has no way to reach the machinery that judges it: no frames, no garbage collector, no module behind a
-module, no attribute by a computed name. Code that is not sealed is refused, because it could forge its own verdict.
+*Sealed* code has no way to reach the machinery that judges it: no frames, no garbage collector, no module
+behind a module, no attribute by a computed name. Code that is not sealed is refused, because it could forge
+its own verdict.
 
-*Provable* code is sealed and also keeps nothing between calls, depends on its arguments alone, and swallows no exception
-the symbolic engine uses for itself. Only provable code can be called verified, unreachable or equivalent.
+*Provable* code is sealed and also keeps nothing between calls, depends on its arguments alone, and swallows
+no exception the symbolic engine uses for itself. Only provable code can be called verified, unreachable or
+equivalent.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import ast
 import builtins
 import collections
-import datetime
+import datetime as dt
 import decimal
 import dis
 import fractions
@@ -27,23 +29,34 @@ from faultless.servers.symbolic.worker.branches import PREFIX
 from faultless.servers.symbolic.worker.contracts import clause_texts
 from faultless.servers.symbolic.worker.refusal import Refusal
 from faultless.servers.symbolic.worker.source import ALLOWED_MODULES, Source
+from faultless.servers.symbolic.worker.words import words
 
-_SAFE_DUNDERS = frozenset(
-    "__name__ __doc__ __class__ __init__ __eq__ __lt__ __len__ __post_init__ __old__ __return__".split()
+_SAFE_DUNDERS = words(
+    """
+    __name__ __doc__ __class__ __init__ __eq__ __lt__ __len__ __post_init__ __old__ __return__
+    """
 )
-_REFLECTIVE = frozenset(
-    """gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_await cr_origin ag_frame ag_code tb_frame tb_next tb_lasti
-    f_back f_locals f_globals f_builtins f_code f_trace f_lasti co_code co_consts func_globals mro attrgetter methodcaller
-    get_type_hints CodeType FunctionType LambdaType FrameType TracebackType ModuleType new_class get_referents get_referrers
-    get_annotations ForwardRef evaluate_forward_ref make_dataclass""".split()
+_REFLECTIVE = words(
+    """
+    gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_await cr_origin ag_frame ag_code tb_frame tb_next
+    tb_lasti f_back f_locals f_globals f_builtins f_code f_trace f_lasti co_code co_consts func_globals
+    mro attrgetter methodcaller get_type_hints CodeType FunctionType LambdaType FrameType TracebackType
+    ModuleType new_class get_referents get_referrers get_annotations ForwardRef evaluate_forward_ref
+    make_dataclass
+    """
 )
-_REFLECTIVE_NAMES = frozenset(
-    "globals locals vars dir setattr delattr memoryview help license credits copyright __builtins__ __loader__ __spec__".split()
+_REFLECTIVE_NAMES = words(
+    """
+    globals locals vars dir setattr delattr memoryview help license credits copyright __builtins__
+    __loader__ __spec__
+    """
 )
 _ATTRIBUTE_CALLS = frozenset({"getattr", "hasattr"})
-_PROVABLE_MODULES = frozenset(
-    """__future__ abc annotated_types bisect collections dataclasses datetime deal decimal enum fractions functools heapq
-    icontract itertools math numbers operator re string typing typing_extensions""".split()
+_PROVABLE_MODULES = words(
+    """
+    __future__ abc annotated_types bisect collections dataclasses datetime deal decimal enum fractions
+    functools heapq icontract itertools math numbers operator re string typing typing_extensions
+    """
 )
 _UNPROVABLE_NAMES = {
     "id": "depends on where objects lie in memory",
@@ -60,14 +73,20 @@ _UNPROVABLE_NAMES = {
     "cached_property": "keeps results between calls",
     "singledispatch": "keeps state between calls",
 }
-_CATCHABLE = frozenset(
-    """ArithmeticError AssertionError FloatingPointError IndexError KeyError LookupError OverflowError StopIteration
-    UnicodeDecodeError UnicodeEncodeError UnicodeError ValueError ZeroDivisionError InvalidOperation""".split()
+_CATCHABLE = words(
+    """
+    ArithmeticError AssertionError FloatingPointError IndexError KeyError LookupError OverflowError
+    StopIteration UnicodeDecodeError UnicodeEncodeError UnicodeError ValueError ZeroDivisionError
+    InvalidOperation
+    """
 )
-_METHODS = frozenset(
-    """__init__ __post_init__ __new__ __repr__ __str__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __hash__ __bool__ __len__
-    __getitem__ __setitem__ __contains__ __iter__ __next__ __add__ __sub__ __mul__ __truediv__ __floordiv__ __mod__ __neg__
-    __abs__ __radd__ __rsub__ __rmul__ __call__ __or__ __and__ __xor__ __int__ __float__""".split()
+_METHODS = words(
+    """
+    __init__ __post_init__ __new__ __repr__ __str__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __hash__
+    __bool__ __len__ __getitem__ __setitem__ __contains__ __iter__ __next__ __add__ __sub__ __mul__
+    __truediv__ __floordiv__ __mod__ __neg__ __abs__ __radd__ __rsub__ __rmul__ __call__ __or__ __and__
+    __xor__ __int__ __float__
+    """
 )
 
 
@@ -119,7 +138,7 @@ def _hidden_code(tree: ast.Module) -> list[tuple[ast.AST, int]]:
     return parsed
 
 
-def _require_sealed(node: ast.AST, line: int) -> None:
+def _require_sealed(node: ast.AST, line: int) -> None:  # noqa: C901 - one row a kind of node
     if isinstance(node, ast.Attribute):
         _require_plain_attribute(node.attr, line)
     elif isinstance(node, ast.Name):
@@ -176,7 +195,8 @@ def _reflects(what: str, line: int) -> Refusal:
     return Refusal(
         "permission_denied",
         f"Blocked reflection: {what} (line {line})",
-        hint="Code that can inspect its interpreter could forge its own verdict; analyse it without reflection",
+        hint="Code that can inspect its interpreter could forge its own verdict; analyse it without "
+        "reflection",
         line=line,
     )
 
@@ -208,7 +228,9 @@ def _import(name: str) -> types.ModuleType | None:
         return None
 
 
-def _look_for_doubts(node: ast.AST, line: int, language: Language, own: frozenset[str]) -> None:
+def _look_for_doubts(  # noqa: C901 - one row a kind of node
+    node: ast.AST, line: int, language: Language, own: frozenset[str]
+) -> None:
     match node:
         case ast.Import() | ast.ImportFrom():
             names = (
@@ -288,7 +310,9 @@ def _look_at_attribute(name: str, line: int, language: Language) -> None:
 
 @cache
 def engine_attributes() -> frozenset[str]:
-    """Attributes CrossHair's stand-ins have and the real values do not; by them code could tell the two apart."""
+    """Attributes CrossHair's stand-ins have and the real values do not; by them code could tell the two
+    apart.
+    """
     stored: set[str] = set()
     for module in [module for name, module in sys.modules.items() if name.startswith("crosshair.libimpl.")]:
         for value in vars(module).values():
@@ -300,8 +324,10 @@ def engine_attributes() -> frozenset[str]:
     return frozenset(name for name in stored if not _is_dunder(name)) - real
 
 
-_REAL_TYPES = (datetime.datetime, datetime.time, datetime.timedelta, decimal.Decimal, fractions.Fraction, re.Match, re.Pattern,
-               collections.deque, collections.OrderedDict, collections.Counter)  # fmt: skip
+_REAL_TYPES = (
+    *(dt.datetime, dt.time, dt.timedelta, decimal.Decimal, fractions.Fraction, re.Match, re.Pattern),
+    *(collections.deque, collections.OrderedDict, collections.Counter),
+)
 
 
 def _stored_attributes(member: object) -> list[str]:
@@ -327,7 +353,9 @@ def _own_enums(tree: ast.Module) -> frozenset[str]:
         node.name
         for node in tree.body
         if isinstance(node, ast.ClassDef)
-        and any((getattr(base, "attr", "") or getattr(base, "id", "")).endswith("Enum") for base in node.bases)
+        and any(
+            (getattr(base, "attr", "") or getattr(base, "id", "")).endswith("Enum") for base in node.bases
+        )
     )
 
 
@@ -348,9 +376,11 @@ def _look_at_state(tree: ast.Module, language: Language) -> None:
             language.doubt(statement.lineno, "computes at the top of the module")
 
 
-_CONSTANT_CALLS = frozenset(
-    """frozenset tuple Decimal Fraction NewType TypeVar compile field date datetime time timedelta namedtuple
-    int float str bytes auto""".split()
+_CONSTANT_CALLS = words(
+    """
+    frozenset tuple Decimal Fraction NewType TypeVar compile field date datetime time timedelta
+    namedtuple int float str bytes auto
+    """
 )
 
 

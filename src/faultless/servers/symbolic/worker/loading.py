@@ -34,7 +34,9 @@ class Target:
 
 
 class Loaded:
-    """The user's module, run once: as it is, or with the named functions rewritten to record their branches."""
+    """The user's module, run once: as it is, or with the named functions rewritten to record their
+    branches.
+    """
 
     def __init__(self, source: Source, *, record: tuple[str, ...] = ()) -> None:
         self.source = source
@@ -73,7 +75,7 @@ class Loaded:
                 module=str(error.name or ""),
                 line=raise_line(error),
             ) from None
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - the top level of user code may raise anything
             pass_engine_signals(error)
             raise Refusal(
                 "usage_error",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import enum
 import inspect
+import types
 import typing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -67,7 +68,9 @@ class Parameters:
         return positional, named
 
     def omittable(self) -> list[int]:
-        """Positions that may be left at their default, in the order in which they may be: from the last back."""
+        """Positions that may be left at their default, in the order in which they may be: from the last
+        back.
+        """
         positional = [i for i, item in enumerate(self.items) if item.kind in _POSITIONAL]
         trailing: list[int] = []
         has_variadic = any(item.kind is inspect.Parameter.VAR_POSITIONAL for item in self.items)
@@ -122,9 +125,10 @@ def _read(parameter: inspect.Parameter, annotation: Any, node: Function) -> tupl
         shape, reason = infer(parameter, node)
         assumption = f"parameter {parameter.name} is taken as {shape.describe()} ({reason})"
     if parameter.kind is parameter.VAR_POSITIONAL:
-        shape = Shape("vartuple", tuple[shape.python, ...], (shape,))
+        shape = Shape("vartuple", types.GenericAlias(tuple, (shape.python, ...)), (shape,))
     elif parameter.kind is parameter.VAR_KEYWORD:
-        shape = Shape("dict", dict[str, shape.python], (Shape("identifier", str), shape))
+        annotation = types.GenericAlias(dict, (str, shape.python))
+        shape = Shape("dict", annotation, (Shape("identifier", str), shape))
     return shape, assumption
 
 

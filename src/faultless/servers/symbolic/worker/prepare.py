@@ -113,9 +113,7 @@ def _make_subject(
 
 def _describe_contract(contract: Contract, name: str) -> list[str]:
     if contract.is_implicit:
-        return [
-            f"{name} has no contract; checked instead: it raises nothing undeclared and returns the annotated type"
-        ]
+        return [f"{name} has no contract: only exceptions and the type of its result were checked"]
     if contract.assert_lines:
         lines = ", ".join(map(str, sorted(contract.assert_lines)))
         return [f"the asserts at the top (line {lines}) are read as preconditions"]
@@ -135,6 +133,7 @@ def find_exception(name: str, loaded: Loaded) -> type[BaseException]:
         raise Refusal(
             "not_found",
             f"Exception type '{name}' is neither built in nor defined in the code",
-            hint="Name a built-in exception, one the code defines, or a dotted one such as decimal.InvalidOperation",
+            hint="Name a built-in exception, one the code defines, or a dotted one such as "
+            "decimal.InvalidOperation",
         )
     return value

@@ -1,7 +1,8 @@
 """One request: two engines race, every claim is checked in a fresh process, the first valid answer wins.
 
-Runs in the supervisor, which never runs user code. What children say is a claim: a counterexample is believed after a
-replay in a new process, a proof after every witness of it has been replayed and the random engine has had its turn.
+Runs in the supervisor, which never runs user code. What children say is a claim: a counterexample is
+believed after a replay in a new process, a proof after every witness of it has been replayed and the random
+engine has had its turn.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ class Race:
         question: Question,
         language: Language,
         children: Children,
+        *,
         deadline: float,
         progress: Callable[[dict[str, Any]], None],
     ) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from faultless.servers.symbolic.worker.arguments import Written, read_arguments, unbind, write_arguments
 from faultless.servers.symbolic.worker.calls import (
+    USER_FILE,
     Drained,
     Outcome,
     OverrunError,
-    USER_FILE,
     describe_error,
     user_stack,
 )

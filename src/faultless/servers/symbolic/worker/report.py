@@ -83,7 +83,8 @@ def _why_open(findings: Findings) -> str:
     if not reasons:
         reasons = ["time ran out before every path was explored"]
     inputs = findings.searched.get("passed", 0)
-    return f"Not settled: {'; '.join(reasons)}. {findings.paths} paths and {inputs} inputs were tried, none failed."
+    tried = f"{findings.paths} paths and {inputs} inputs were tried, none failed."
+    return f"Not settled: {'; '.join(reasons)}. {tried}"
 
 
 def _require_inputs(findings: Findings) -> None:

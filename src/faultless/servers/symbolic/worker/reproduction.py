@@ -54,7 +54,9 @@ def call_text(name: str, written: Written) -> str:
 def _postcondition(
     source: Source, question: Question, written: Written, failure: dict[str, Any], call: str
 ) -> list[str]:
-    """Docstring clauses are nobody's code at run time, so the test states the broken one; libraries check themselves."""
+    """Docstring clauses are nobody's code at run time, so the test states the broken one; libraries check
+    themselves.
+    """
     node = source.find_function(question.function)
     broken = next(
         (text for text, _ in clause_texts(node) if text.strip() and text.strip() in failure["violation"]),
@@ -102,8 +104,8 @@ def _compare(question: Question, written: Written, failure: dict[str, Any]) -> l
     kinds = {outcome["type"] for outcome in failure["outcomes"]}
     raised = any(outcome["error"] for outcome in failure["outcomes"])
     if raised:
-        return [*_expect(first, failure["outcomes"][0], "first"), *_expect(second, failure["outcomes"][1], "second"),
-                "assert first == second"]  # fmt: skip
+        sides = zip((first, second), failure["outcomes"], ("first", "second"), strict=True)
+        return [*(line for side in sides for line in _expect(*side)), "assert first == second"]
     if "Drained" in kinds:
         return [f"assert list({first}) == list({second})"]
     if len(kinds) > 1:

@@ -57,8 +57,8 @@ def perform(task: Task, emit: Emit) -> None:
     except BlockedError as error:
         emit({"event": "refused", **_blocked(error).as_json()})
     except OverrunError:
-        refusal = Refusal("timeout", f"Loading the code takes longer than {LOAD_SECONDS:g} seconds")
-        emit({"event": "refused", **refusal.as_json()})
+        late = Refusal("timeout", f"Loading the code takes longer than {LOAD_SECONDS:g} seconds")
+        emit({"event": "refused", **late.as_json()})
     except MemoryError:
         emit({"event": "exhausted_memory"})
 
@@ -107,7 +107,9 @@ def _settle(task: Task, emit: Emit) -> None:
 
 
 def _replay(task: Task, emit: Emit) -> None:
-    """Each input plain; then, with `measured`, coverage and the path of the first input on the recording copy."""
+    """Each input plain; then, with `measured`, coverage and the path of the first input on the recording
+    copy.
+    """
     with limited(LOAD_SECONDS):
         prepared = prepare(task.source, task.question, record=task.question.tool == BRANCHES)
     for written in task.inputs:

@@ -19,10 +19,12 @@ import resource
 import signal
 import sys
 import sysconfig
+from pathlib import Path
 from typing import Any
 
 from faultless.servers.symbolic.worker import landlock, seccomp
 from faultless.servers.symbolic.worker.calls import BlockedError
+from faultless.servers.symbolic.worker.words import words
 
 KERNEL_LAYERS = ("limits", "namespaces", "landlock", "seccomp")
 STRICT, PARTIAL, NONE = "strict", "partial", "none"
@@ -64,8 +66,8 @@ def readable_paths() -> list[str]:
     """Where modules, their shared libraries and time zones come from."""
     wanted = {sys.prefix, sys.base_prefix, sys.exec_prefix, *sysconfig.get_paths().values(), *sys.path}
     wanted |= {"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib", "/usr/share/zoneinfo"}
-    home = os.path.expanduser("~")
-    return sorted(path for path in wanted if path and os.path.isdir(path) and path not in ("/", home))
+    kept_out = {"/", str(Path.home())}
+    return sorted(path for path in wanted if path and Path(path).is_dir() and path not in kept_out)
 
 
 def _limit(memory_bytes: int, cpu_seconds: int) -> bool:
@@ -94,11 +96,17 @@ def _leave_namespaces() -> bool:
 _ALLOWED_OPEN_FLAGS = (
     os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NONBLOCK", 0)
 )
-_BLOCKED_PREFIXES = (
-    "os.", "subprocess.", "socket.", "ctypes.", "shutil.", "fcntl.", "mmap.", "signal.", "pty.", "syslog.", "sqlite3.",
-    "urllib.", "http.", "ftplib.", "smtplib.", "webbrowser.", "tempfile.", "gc.", "sys._current",
-    "code.__new__", "pickle.find_class", "resource.", "winreg.",
-)  # fmt: skip
+_BLOCKED_PREFIXES = tuple(
+    sorted(
+        words(
+            """
+            os. subprocess. socket. ctypes. shutil. fcntl. mmap. signal. pty. syslog. sqlite3. urllib. http.
+            ftplib. smtplib. webbrowser. tempfile. gc. sys._current code.__new__ pickle.find_class resource.
+            winreg.
+            """
+        )
+    )
+)
 _HARMLESS = frozenset({"os.listdir", "os.scandir", "os.fwalk", "os.walk"})
 
 

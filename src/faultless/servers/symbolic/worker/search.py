@@ -56,8 +56,8 @@ class Search:
         """Enumerates a small finite domain wholly; any other is sampled until the process is killed."""
         domain = finite_domain([item.shape for item in self._items])
         if domain is not None and not any(item.has_default for item in self._items):
-            clean = all([self._try(list(values)) in (PASS, SKIP) for values in domain()])
-            self._report(finished=True, enumerated=clean)
+            verdicts = {self._try(list(values)) for values in domain()}
+            self._report(finished=True, enumerated=verdicts <= {PASS, SKIP})
             return
         while True:
             try:
@@ -107,9 +107,8 @@ class Search:
         roll = rng.random()
         at = rng.randrange(len(items)) if items else 0
         if not items or roll < 0.3:  # noqa: PLR2004 - shares of a distribution
-            items.insert(
-                at, copy.deepcopy(rng.choice(items)) if items and roll < 0.1 else self._generator.value(part)
-            )  # noqa: PLR2004, E501 - as above
+            again = items and rng.random() < _TWIN_SHARE
+            items.insert(at, copy.deepcopy(rng.choice(items)) if again else self._generator.value(part))
         elif roll < 0.5:  # noqa: PLR2004 - as above
             del items[at]
         elif roll < 0.6:  # noqa: PLR2004 - as above

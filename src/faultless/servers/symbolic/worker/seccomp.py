@@ -1,7 +1,7 @@
 """A seccomp filter written by hand: a short list of system calls is allowed, all others fail with EPERM.
 
-Threads are allowed, because the solver's timer is one; processes are not. clone3 fails with ENOSYS, so that the C
-library falls back to clone, whose flags can be seen.
+Threads are allowed, because the solver's timer is one; processes are not. clone3 fails with ENOSYS, so that
+the C library falls back to clone, whose flags can be seen.
 """
 
 from __future__ import annotations
@@ -21,29 +21,38 @@ _WRITING = (
     0o1 | 0o2 | 0o100 | 0o1000 | 0o2000 | 0o20000000
 )  # O_WRONLY O_RDWR O_CREAT O_TRUNC O_APPEND O_TMPFILE's own bit
 
-_X86_64 = {
-    "read": 0, "write": 1, "open": 2, "close": 3, "stat": 4, "fstat": 5, "lstat": 6, "poll": 7, "lseek": 8, "mmap": 9,
-    "mprotect": 10, "munmap": 11, "brk": 12, "rt_sigaction": 13, "rt_sigprocmask": 14, "rt_sigreturn": 15, "pread64": 17,
-    "access": 21, "select": 23, "sched_yield": 24, "mremap": 25, "madvise": 28, "nanosleep": 35, "getitimer": 36,
-    "setitimer": 38, "getpid": 39, "exit": 60, "uname": 63, "fcntl": 72, "getcwd": 79, "readlink": 89, "gettimeofday": 96,
-    "getrlimit": 97, "getrusage": 98, "sysinfo": 99, "times": 100, "getuid": 102, "getgid": 104, "geteuid": 107,
-    "getegid": 108, "getppid": 110, "sigaltstack": 131, "arch_prctl": 158, "gettid": 186, "time": 201, "futex": 202,
-    "sched_getaffinity": 204, "getdents64": 217, "set_tid_address": 218, "restart_syscall": 219, "clock_gettime": 228,
-    "clock_getres": 229, "clock_nanosleep": 230, "exit_group": 231, "openat": 257, "newfstatat": 262, "readlinkat": 267,
-    "faccessat": 269, "pselect6": 270, "ppoll": 271, "set_robust_list": 273, "getrandom": 318, "membarrier": 324,
-    "statx": 332, "rseq": 334, "faccessat2": 439, "clone": 56, "clone3": 435,
-}  # fmt: skip
-_AARCH64 = {
-    "read": 63, "write": 64, "close": 57, "fstat": 80, "ppoll": 73, "lseek": 62, "mmap": 222, "mprotect": 226, "munmap": 215,
-    "brk": 214, "rt_sigaction": 134, "rt_sigprocmask": 135, "rt_sigreturn": 139, "pread64": 67, "pselect6": 72,
-    "sched_yield": 124, "mremap": 216, "madvise": 233, "nanosleep": 101, "getitimer": 102, "setitimer": 103, "getpid": 172,
-    "exit": 93, "uname": 160, "fcntl": 25, "getcwd": 17, "readlinkat": 78, "gettimeofday": 169, "getrlimit": 163,
-    "getrusage": 165, "sysinfo": 179, "times": 153, "getuid": 174, "getgid": 176, "geteuid": 175, "getegid": 177,
-    "getppid": 173, "sigaltstack": 132, "gettid": 178, "futex": 98, "sched_getaffinity": 123, "getdents64": 61,
-    "set_tid_address": 96, "restart_syscall": 128, "clock_gettime": 113, "clock_getres": 114, "clock_nanosleep": 115,
-    "exit_group": 94, "openat": 56, "newfstatat": 79, "faccessat": 48, "set_robust_list": 99, "getrandom": 278,
-    "membarrier": 283, "statx": 291, "rseq": 293, "faccessat2": 439, "clone": 220, "clone3": 435,
-}  # fmt: skip
+
+def _read_numbers(table: str) -> dict[str, int]:
+    pairs = (entry.split("=") for entry in table.split())
+    return {name: int(number) for name, number in pairs}
+
+
+_X86_64 = _read_numbers(
+    """
+    read=0 write=1 open=2 close=3 stat=4 fstat=5 lstat=6 poll=7 lseek=8 mmap=9 mprotect=10 munmap=11
+    brk=12 rt_sigaction=13 rt_sigprocmask=14 rt_sigreturn=15 pread64=17 access=21 select=23
+    sched_yield=24 mremap=25 madvise=28 nanosleep=35 getitimer=36 setitimer=38 getpid=39 exit=60
+    uname=63 fcntl=72 getcwd=79 readlink=89 gettimeofday=96 getrlimit=97 getrusage=98 sysinfo=99
+    times=100 getuid=102 getgid=104 geteuid=107 getegid=108 getppid=110 sigaltstack=131 arch_prctl=158
+    gettid=186 time=201 futex=202 sched_getaffinity=204 getdents64=217 set_tid_address=218
+    restart_syscall=219 clock_gettime=228 clock_getres=229 clock_nanosleep=230 exit_group=231 openat=257
+    newfstatat=262 readlinkat=267 faccessat=269 pselect6=270 ppoll=271 set_robust_list=273 getrandom=318
+    membarrier=324 statx=332 rseq=334 faccessat2=439 clone=56 clone3=435
+    """
+)
+_AARCH64 = _read_numbers(
+    """
+    read=63 write=64 close=57 fstat=80 ppoll=73 lseek=62 mmap=222 mprotect=226 munmap=215 brk=214
+    rt_sigaction=134 rt_sigprocmask=135 rt_sigreturn=139 pread64=67 pselect6=72 sched_yield=124
+    mremap=216 madvise=233 nanosleep=101 getitimer=102 setitimer=103 getpid=172 exit=93 uname=160
+    fcntl=25 getcwd=17 readlinkat=78 gettimeofday=169 getrlimit=163 getrusage=165 sysinfo=179 times=153
+    getuid=174 getgid=176 geteuid=175 getegid=177 getppid=173 sigaltstack=132 gettid=178 futex=98
+    sched_getaffinity=123 getdents64=61 set_tid_address=96 restart_syscall=128 clock_gettime=113
+    clock_getres=114 clock_nanosleep=115 exit_group=94 openat=56 newfstatat=79 faccessat=48
+    set_robust_list=99 getrandom=278 membarrier=283 statx=291 rseq=293 faccessat2=439 clone=220
+    clone3=435
+    """
+)
 _MACHINES = {"x86_64": (0xC000003E, _X86_64), "aarch64": (0xC00000B7, _AARCH64)}
 # Which argument holds the flags: openat(dir, path, FLAGS), open(path, FLAGS).
 _OPENING = {"openat": 2, "open": 1}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 import dataclasses
-import datetime
+import datetime as dt
 import decimal
 import enum
 import fractions
@@ -26,10 +26,10 @@ ATOMS: dict[object, str] = {
     bytearray: "bytearray",
     type(None): "none",
     None: "none",
-    datetime.datetime: "datetime",
-    datetime.date: "date",
-    datetime.time: "time",
-    datetime.timedelta: "timedelta",
+    dt.datetime: "datetime",
+    dt.date: "date",
+    dt.time: "time",
+    dt.timedelta: "timedelta",
     decimal.Decimal: "decimal",
     fractions.Fraction: "fraction",
 }
@@ -45,7 +45,9 @@ NEST_LIMIT = 6
 
 @dataclass(frozen=True)
 class Shape:
-    """`python` is the class for constructed kinds and the plain annotation CrossHair understands for the others."""
+    """`python` is the class for constructed kinds and the plain annotation CrossHair understands for the
+    others.
+    """
 
     kind: str
     python: Any = None
@@ -161,7 +163,8 @@ def _read_class(cls: type, depth: int) -> Shape:
     if cls in _BARE:
         kind, count = _BARE[cls]
         # `list` says nothing about its items; integers are tried, and said to be assumed.
-        return Shape(kind, cls[(int,) * count] if kind != "vartuple" else tuple[int, ...], (INT,) * count)
+        arguments = (int, ...) if cls is tuple else (int,) * count
+        return Shape(kind, types.GenericAlias(cls, arguments), (INT,) * count)
     if issubclass(cls, enum.Enum):
         return _choice(tuple(cls), cls)
     if typing.is_typeddict(cls):
@@ -212,6 +215,7 @@ def _unsupported(annotation: Any, why: str = "is not supported") -> Refusal:
     return Refusal(
         "unsupported",
         f"The annotation {name} {why}",
-        hint="Use int, bool, float, str, bytes, list, dict, set, tuple, Optional, Union, Literal, dataclasses, Enum, "
+        hint="Use int, bool, float, str, bytes, list, dict, set, tuple, Optional, Union, Literal, "
+        "dataclasses, Enum, "
         "NamedTuple, TypedDict, datetime, Decimal, Fraction, or a class with an annotated constructor",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import datetime
+import datetime as dt
 import decimal
 import math
 import time
@@ -166,8 +166,8 @@ def _simpler_bytes(value: bytes) -> Iterator[bytes]:
     yield from (value[:i] + b"\0" + value[i + 1 :] for i in range(len(value)) if value[i])
 
 
-def _simpler_moment(value: datetime.datetime) -> Iterator[datetime.datetime]:
-    plain = datetime.datetime(2000, 1, 1)  # noqa: DTZ001 - naive like its original
+def _simpler_moment(value: dt.datetime) -> Iterator[dt.datetime]:
+    plain = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - naive like its original
     for candidate in (plain, value.replace(hour=0, minute=0, second=0, microsecond=0)):
         if candidate != value:
             yield candidate

@@ -10,22 +10,33 @@ import difflib
 from dataclasses import dataclass
 
 from faultless.servers.symbolic.worker.refusal import Refusal
+from faultless.servers.symbolic.worker.words import words
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-ALLOWED_MODULES = frozenset(
-    """__future__ abc annotated_types array base64 binascii bisect calendar cmath collections colorsys contextlib
-    copy dataclasses datetime deal decimal difflib enum fractions functools graphlib hashlib heapq hmac html
-    icontract ipaddress itertools json keyword math numbers operator random re secrets statistics string struct
-    textwrap time types typing typing_extensions unicodedata urllib uuid zlib zoneinfo""".split()
+ALLOWED_MODULES = words(
+    """
+    __future__ abc annotated_types array base64 binascii bisect calendar cmath collections colorsys
+    contextlib copy dataclasses datetime deal decimal difflib enum fractions functools graphlib hashlib
+    heapq hmac html icontract ipaddress itertools json keyword math numbers operator random re secrets
+    statistics string struct textwrap time types typing typing_extensions unicodedata urllib uuid zlib
+    zoneinfo
+    """
 )
-BLOCKED_MODULES = frozenset(
-    """os posix nt sys subprocess socket ssl select selectors asyncio threading _thread multiprocessing concurrent
-    ctypes _ctypes cffi importlib imp runpy pkgutil zipimport builtins gc inspect io _io pathlib shutil tempfile glob
-    signal resource pty tty fcntl mmap pickle marshal shelve dbm sqlite3 code codeop pdb trace traceback atexit faulthandler
-    http ftplib smtplib webbrowser crosshair z3 faultless""".split()
+BLOCKED_MODULES = words(
+    """
+    os posix nt sys subprocess socket ssl select selectors asyncio threading _thread multiprocessing
+    concurrent ctypes _ctypes cffi importlib imp runpy pkgutil zipimport builtins gc inspect io _io
+    pathlib shutil tempfile glob signal resource pty tty fcntl mmap pickle marshal shelve dbm sqlite3
+    code codeop pdb trace traceback atexit faulthandler http ftplib smtplib webbrowser crosshair z3
+    faultless
+    """
 )
-BLOCKED_CALLS = frozenset("eval exec compile __import__ open input breakpoint exit quit".split())
+BLOCKED_CALLS = words(
+    """
+    eval exec compile __import__ open input breakpoint exit quit
+    """
+)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What is asked of the code, as a judge of one call.
 
-A subject gets concrete arguments from the random search and from replays, and symbolic ones from CrossHair; the same
-lines judge all three, so a replay can be compared with what the explorer claimed.
+A subject gets concrete arguments from the random search and from replays, and symbolic ones from CrossHair;
+the same lines judge all three, so a replay can be compared with what the explorer claimed.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
+import datetime as dt
 import decimal
 import enum
 import fractions
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DEPTH_LIMIT = 60
 TEXT_LIMIT = 4000
 _ATOMIC = (int, str, bytes, bool, type(None), complex)
-_DATES = (datetime.datetime, datetime.date, datetime.time, datetime.timedelta, datetime.timezone)
+_DATES = (dt.datetime, dt.date, dt.time, dt.timedelta, dt.timezone)
 # Asked for first: a symbolic int or str has attributes, and must still be compared by value.
 _VALUE_TYPES = (int, bool, str, bytes, bytearray, range, fractions.Fraction, *_DATES)
 _CONTAINERS = (list, tuple, set, frozenset, dict)
@@ -34,7 +34,9 @@ class IncomparableError(Exception):
 
 
 class Renderer:
-    """Writes expressions for the namespace of the user's code; `imports` are the modules they need besides."""
+    """Writes expressions for the namespace of the user's code; `imports` are the modules they need
+    besides.
+    """
 
     def __init__(self, namespace: Mapping[str, Any]) -> None:
         self._namespace = namespace
@@ -54,7 +56,7 @@ class Renderer:
             raise NotRenderableError(f"{text} gives another value")
         return text
 
-    def _write(self, value: Any, depth: int) -> str:  # noqa: C901, PLR0912 - one row a type
+    def _write(self, value: Any, depth: int) -> str:  # noqa: C901 - one row a type
         if depth > DEPTH_LIMIT:
             raise NotRenderableError("the value nests too deeply")
         kind = type(value)
@@ -104,8 +106,8 @@ class Renderer:
     def _write_datetime(self, value: Any) -> str:
         # repr writes `datetime.x(...)` and nests such calls for time zones.
         text = repr(value)
-        prefix = self._name(datetime.datetime).removesuffix(".datetime")
-        if self._namespace.get("datetime") is datetime.datetime:
+        prefix = self._name(dt.datetime).removesuffix(".datetime")
+        if self._namespace.get("datetime") is dt.datetime:
             self.imports.add("datetime as datetime_module")
             return re.sub(r"\bdatetime\.(?=[a-z]+[(.])", "datetime_module.", text)
         return text if prefix == "datetime" else text.replace("datetime.", f"{prefix}.")
@@ -158,23 +160,24 @@ def _find_attribute(value: Any, name: str) -> Any:
 
 def evaluate(text: str, namespace: Mapping[str, Any]) -> Any:
     """Evaluate a rendered expression beside the user's code; runs in a sandboxed child only."""
-    scope = {**namespace, **_MODULES}
+    scope = {**_BARE_MODULES, **namespace, **_MODULES}
     return eval(text, scope)  # noqa: S307 - our own expressions, in a process that may run user code anyway
 
 
 _MODULES = {
-    "datetime_module": datetime,
+    "datetime_module": dt,
     "decimal_module": decimal,
     "fractions_module": fractions,
-    **{module.__name__: module for module in (decimal, fractions)},
 }
+# What the reproduction imports, unless the user's code has given the name another meaning.
+_BARE_MODULES = {"datetime": dt, "decimal": decimal, "fractions": fractions}
 
 
 def _write_float(value: float) -> str:
     return repr(value) if math.isfinite(value) else f"float({str(value)!r})"
 
 
-def same(left: Any, right: Any, *, strict: bool = True, depth: int = 0) -> bool:  # noqa: C901 - one row a type
+def same(left: Any, right: Any, *, strict: bool = True, depth: int = 0) -> bool:  # noqa: C901, PLR0912 - one row a type
     """Equal in type and structure: 1 is not True, nan is nan, objects compare by their attributes.
 
     `strict` also tells 0.0 from -0.0 and sees the order of a dict, which Python's `==` does not.
@@ -234,10 +237,13 @@ def _same_sets(left: Any, right: Any, *, strict: bool) -> bool:
     return True
 
 
+def _has_no_equality(value: Any) -> bool:
+    inherited: Any = object.__eq__
+    return type(value).__eq__ is inherited
+
+
 def _compares_by_attributes(value: Any) -> bool:
-    return (
-        dataclasses.is_dataclass(value) or hasattr(value, "__dict__") or type(value).__eq__ is object.__eq__
-    )
+    return dataclasses.is_dataclass(value) or hasattr(value, "__dict__") or _has_no_equality(value)
 
 
 def _same_objects(left: Any, right: Any, inner: Callable[[Any, Any], bool]) -> bool:
@@ -247,7 +253,7 @@ def _same_objects(left: Any, right: Any, inner: Callable[[Any, Any], bool]) -> b
         raise IncomparableError
     mine, yours = _attributes(left), _attributes(right)
     if not mine and not yours:
-        if type(left).__eq__ is object.__eq__:
+        if _has_no_equality(left):
             raise IncomparableError
         return bool(left == right)
     return mine.keys() == yours.keys() and all(inner(mine[name], yours[name]) for name in mine)

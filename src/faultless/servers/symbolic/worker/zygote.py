@@ -1,7 +1,7 @@
 """The fork server: everything imported once, one fork a request, nothing else.
 
-It solves nothing and starts no thread, so a fork is safe at any time. The server sends a socket for each request; the
-fork that serves it is the request's supervisor. The socket closing is the cancellation.
+It solves nothing and starts no thread, so a fork is safe at any time. The server sends a socket for each
+request; the fork that serves it is the request's supervisor. The socket closing is the cancellation.
 """
 
 from __future__ import annotations
