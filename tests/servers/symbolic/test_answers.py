@@ -69,7 +69,12 @@ def test_a_counterexample_is_small_real_and_reproducible(ask: Ask, tmp_path: Pat
 
 
 def test_the_same_function_without_its_bug_is_verified(ask: Ask) -> None:
-    answer = ask("symbolic_check", code=PARITY.replace("return 0", "return x + 2"), function_name="f", timeout_seconds=20)
+    answer = ask(
+        "symbolic_check",
+        code=PARITY.replace("return 0", "return x + 2"),
+        function_name="f",
+        timeout_seconds=20,
+    )
     assert answer["status"] == "verified"
     assert answer["confidence"] == "proven"
     assert answer["paths_verified"] == answer["paths_explored"] > 0
@@ -78,13 +83,20 @@ def test_the_same_function_without_its_bug_is_verified(ask: Ask) -> None:
 
 
 def test_a_function_without_a_contract_is_said_to_have_none(ask: Ask) -> None:
-    answer = ask("symbolic_check", code="def f(x: int) -> int:\n    return x + 1\n", function_name="f", timeout_seconds=20)
+    answer = ask(
+        "symbolic_check",
+        code="def f(x: int) -> int:\n    return x + 1\n",
+        function_name="f",
+        timeout_seconds=20,
+    )
     assert answer["status"] == "verified"
     assert "has no contract" in answer["message"]
 
 
 def test_an_unsatisfiable_precondition_is_vacuous(ask: Ask) -> None:
-    code = 'def f(x: int) -> int:\n    """\n    pre: x > 3 and x < 2\n    post: _ == 7\n    """\n    return x\n'
+    code = (
+        'def f(x: int) -> int:\n    """\n    pre: x > 3 and x < 2\n    post: _ == 7\n    """\n    return x\n'
+    )
     answer = ask("symbolic_check", code=code, function_name="f", timeout_seconds=20)
     assert (answer["status"], answer["error_type"]) == ("error", "ValueError")
     assert "vacuous" in answer["message"]
@@ -144,7 +156,13 @@ def f(x: int) -> int:
         raise KeyError(x)
     return x
 """
-    answer = ask("find_path_to_exception", code=code, function_name="f", exception_type="ValueError", timeout_seconds=10)
+    answer = ask(
+        "find_path_to_exception",
+        code=code,
+        function_name="f",
+        exception_type="ValueError",
+        timeout_seconds=10,
+    )
     assert answer["status"] == "found"
     assert [item["line"] for item in answer["triggering_inputs"]] == [7, 9]
     assert answer["paths_to_exception"] == 2
@@ -201,7 +219,9 @@ def test_static_branches_are_listed_and_not_guessed(ask: Ask) -> None:
 
 
 def test_symbolic_branches_come_with_inputs_that_take_them(ask: Ask) -> None:
-    answer = ask("analyze_branches", code=BRANCHES, function_name="f", timeout_seconds=5, symbolic_reachability=True)
+    answer = ask(
+        "analyze_branches", code=BRANCHES, function_name="f", timeout_seconds=5, symbolic_reachability=True
+    )
     assert answer["analysis_mode"] == "symbolic"
     rows = {row["condition"]: row for row in answer["branches"]}
     namespace: dict[str, Any] = {}
@@ -214,7 +234,9 @@ def test_symbolic_branches_come_with_inputs_that_take_them(ask: Ask) -> None:
 
 def test_dead_code_is_only_named_when_proved(ask: Ask) -> None:
     code = "def f(x: int) -> int:\n    if x * 2 == 7:\n        return 1\n    return 2\n"
-    answer = ask("analyze_branches", code=code, function_name="f", timeout_seconds=20, symbolic_reachability=True)
+    answer = ask(
+        "analyze_branches", code=code, function_name="f", timeout_seconds=20, symbolic_reachability=True
+    )
     assert answer["status"] == "complete"
     assert answer["dead_code_lines"] == [3]
     assert answer["branches"][0]["true_reachable"] is False
@@ -237,14 +259,24 @@ def test_health_says_what_runs_and_how_it_is_contained(ask: Ask) -> None:
 
 
 FAULTS: dict[str, tuple[str, dict[str, object], str, str]] = {
-    "no such function": ("symbolic_check", {"code": "def g(): pass", "function_name": "f"}, "ValueError", "not_found"),
+    "no such function": (
+        "symbolic_check",
+        {"code": "def g(): pass", "function_name": "f"},
+        "ValueError",
+        "not_found",
+    ),
     "a bad timeout": (
         "symbolic_check",
         {"code": "def f(): pass", "function_name": "f", "timeout_seconds": -1},
         "ValueError",
         "invalid_params",
     ),
-    "a syntax error": ("symbolic_check", {"code": "def f(:\n", "function_name": "f"}, "SyntaxError", "parse_error"),
+    "a syntax error": (
+        "symbolic_check",
+        {"code": "def f(:\n", "function_name": "f"},
+        "SyntaxError",
+        "parse_error",
+    ),
     "a blocked call": (
         "compare_functions",
         {"code": "def f(x: int): return eval('x')", "function_a": "f", "function_b": "f"},
@@ -289,7 +321,10 @@ FAULTS: dict[str, tuple[str, dict[str, object], str, str]] = {
     ),
     "an annotation out of reach": (
         "symbolic_check",
-        {"code": "from typing import Callable\ndef f(x: Callable[[], int]) -> int: return x()", "function_name": "f"},
+        {
+            "code": "from typing import Callable\ndef f(x: Callable[[], int]) -> int: return x()",
+            "function_name": "f",
+        },
         "NotImplementedError",
         "unsupported",
     ),

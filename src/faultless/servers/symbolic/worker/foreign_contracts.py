@@ -76,7 +76,8 @@ def _read_deal(function: Any) -> tuple[Contract, Callable[..., Any]] | None:
         return None
     contract = Contract("deal")
     for item in found:
-        item.init()
+        if hasattr(item, "init"):
+            item.init()
         if isinstance(item, introspection.Pre):
             contract.pre.append(_from_deal(item, with_result=False))
         elif isinstance(item, introspection.Ensure | introspection.Example):

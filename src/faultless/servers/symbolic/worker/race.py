@@ -7,11 +7,13 @@ engine has had its turn.
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from faultless.servers.symbolic.worker.arguments import Written
+from faultless.servers.symbolic.worker.children import CRASHED
 from faultless.servers.symbolic.worker.prepare import BRANCHES, COMPARE, EXCEPTION, Question
 from faultless.servers.symbolic.worker.refusal import Refusal
 from faultless.servers.symbolic.worker.roles import Task
@@ -293,6 +295,9 @@ class Race:
             self._done = True
 
     def _on_gone(self, child: Child, event: dict[str, Any]) -> None:
+        if os.waitstatus_to_exitcode(event["status"]) == CRASHED and not self.findings.facts:
+            # Before it had even read the code: a bug of ours, and no answer.
+            raise Refusal("engine_error", "The process that analyses the code failed before it began")
         if child.task.role == "explore" and not self.findings.explored:
             self.findings.doubts.append("the symbolic engine ended early")
             self.findings.explored = {"crashed": event["status"]}
