@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from radon.complexity import cc_visit
+from radon.complexity import cc_visit  # type: ignore[import-untyped]  # it has no stubs
 
 from faultless.contract.reader import read
 from faultless.kit.testing import ERAS, Era, WireClient, golden

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from faultless.servers.symbolic.worker import sandbox
 from faultless.servers.symbolic.worker.children import Children, Limits
-from faultless.servers.symbolic.worker.language import read_language
 from faultless.servers.symbolic.worker.prepare import BRANCHES, Question
+from faultless.servers.symbolic.worker.provable import read_language
 from faultless.servers.symbolic.worker.race import Race
 from faultless.servers.symbolic.worker.refusal import Refusal
 from faultless.servers.symbolic.worker.report import write_answer, write_static

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from faultless.servers.symbolic.worker.branches import Branch, Recorder, instrument
 from faultless.servers.symbolic.worker.calls import USER_FILE, describe_error, pass_engine_signals, raise_line
+from faultless.servers.symbolic.worker.modules import make_builtins
 from faultless.servers.symbolic.worker.refusal import Refusal
 from faultless.servers.symbolic.worker.shapes import USER_MODULE
 from faultless.servers.symbolic.worker.source import Source
@@ -46,6 +47,7 @@ class Loaded:
         self.branches: list[Branch] = []
         module = types.ModuleType(USER_MODULE)
         self.namespace: dict[str, Any] = module.__dict__
+        self.namespace["__builtins__"] = make_builtins()
         if record:
             self._rewrite(tree, record)
         linecache.cache[USER_FILE] = (

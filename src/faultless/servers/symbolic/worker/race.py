@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from faultless.servers.symbolic.worker.children import Child, Children
-    from faultless.servers.symbolic.worker.language import Language
+    from faultless.servers.symbolic.worker.provable import Language
     from faultless.servers.symbolic.worker.source import Source
 
 TICK_SECONDS = 0.05
@@ -33,7 +33,7 @@ SILENCE_SECONDS = 1.5
 MAX_RESTARTS = 20
 MAX_SETTLING = 2
 MAX_FINDINGS = 5
-MORE_SITES_SECONDS = 1.0
+MORE_SITES_SECONDS = 0.5
 MEASURED_LIMIT = 60
 CLOSING_SECONDS = 0.6
 

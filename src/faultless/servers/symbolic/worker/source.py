@@ -23,6 +23,7 @@ ALLOWED_MODULES = words(
     zoneinfo
     """
 )
+ALLOWED_SUBMODULES = words("collections.abc urllib.parse html.entities json.decoder json.encoder")
 BLOCKED_MODULES = words(
     """
     os posix nt sys subprocess socket ssl select selectors asyncio threading _thread multiprocessing
@@ -108,7 +109,7 @@ def _refuse_blocked(tree: ast.Module, allowed: frozenset[str]) -> None:
 
 def _refuse_module(name: str, line: int, allowed: frozenset[str]) -> None:
     top = name.partition(".")[0]
-    if top in allowed:
+    if top in allowed and (top not in ALLOWED_MODULES or "." not in name or name in ALLOWED_SUBMODULES):
         return
     if top in BLOCKED_MODULES:
         raise _blocked(f"import: {name}", line, "Move input and output out of the function under analysis")

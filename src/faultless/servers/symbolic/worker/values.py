@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DEPTH_LIMIT = 60
 TEXT_LIMIT = 4000
-_ATOMIC = (int, str, bytes, bool, type(None), complex)
+_ATOMIC = (int, str, bytes, bool, type(None))
 _DATES = (dt.datetime, dt.date, dt.time, dt.timedelta, dt.timezone)
 # Asked for first: a symbolic int or str has attributes, and must still be compared by value.
 _VALUE_TYPES = (int, bool, str, bytes, bytearray, range, fractions.Fraction, *_DATES)
@@ -56,12 +56,14 @@ class Renderer:
             raise NotRenderableError(f"{text} gives another value")
         return text
 
-    def _write(self, value: Any, depth: int) -> str:  # noqa: C901 - one row a type
+    def _write(self, value: Any, depth: int) -> str:  # noqa: C901, PLR0912 - one row a type
         if depth > DEPTH_LIMIT:
             raise NotRenderableError("the value nests too deeply")
         kind = type(value)
         if kind is float:
             return _write_float(value)
+        if kind is complex:
+            return f"complex({_write_float(value.real)}, {_write_float(value.imag)})"
         if kind in _ATOMIC:
             return repr(value)
         if isinstance(value, enum.Enum):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import array
 import contextlib
 import gc
+import importlib
 import json
 import os
 import platform
@@ -25,7 +26,10 @@ from typing import Any
 from faultless.servers.symbolic.worker import sandbox
 from faultless.servers.symbolic.worker.children import CRASHED
 from faultless.servers.symbolic.worker.job import Request, handle
-from faultless.servers.symbolic.worker.language import engine_attributes, hidden_modules
+from faultless.servers.symbolic.worker.modules import publish
+from faultless.servers.symbolic.worker.provable import engine_attributes
+from faultless.servers.symbolic.worker.sealed import hidden_modules
+from faultless.servers.symbolic.worker.source import ALLOWED_MODULES
 
 HEADER = struct.Struct("d")
 GRACE_SECONDS = 1.0
@@ -152,6 +156,9 @@ def main() -> None:
     # Filled here, so that every fork has them.
     engine_attributes()
     hidden_modules()
+    for name in sorted(ALLOWED_MODULES):
+        with contextlib.suppress(ImportError):
+            publish(importlib.import_module(name))
     gc.collect()
     # Objects that are never collected are never touched, so their pages stay shared.
     gc.freeze()

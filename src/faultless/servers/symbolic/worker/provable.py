@@ -1,12 +1,7 @@
-"""Two languages inside Python, decided by reading the code.
+"""The provable language: code about which a symbolic engine's claim can be a proof.
 
-*Sealed* code has no way to reach the machinery that judges it: no frames, no garbage collector, no module
-behind a module, no attribute by a computed name. Code that is not sealed is refused, because it could forge
-its own verdict.
-
-*Provable* code is sealed and also keeps nothing between calls, depends on its arguments alone, and swallows
-no exception the symbolic engine uses for itself. Only provable code can be called verified, unreachable or
-equivalent.
+Provable code is sealed and also keeps nothing between calls, depends on its arguments alone, and swallows
+no exception the engine uses for itself. Only provable code can be called verified, unreachable or equivalent.
 """
 
 from __future__ import annotations
@@ -18,40 +13,15 @@ import datetime as dt
 import decimal
 import dis
 import fractions
-import importlib
 import re
 import sys
-import types
 from dataclasses import dataclass, field
 from functools import cache
 
-from faultless.servers.symbolic.worker.branches import PREFIX
-from faultless.servers.symbolic.worker.contracts import clause_texts
-from faultless.servers.symbolic.worker.refusal import Refusal
-from faultless.servers.symbolic.worker.source import ALLOWED_MODULES, Source
+from faultless.servers.symbolic.worker.sealed import hidden_code, is_dunder, require_sealed
+from faultless.servers.symbolic.worker.source import Source
 from faultless.servers.symbolic.worker.words import words
 
-_SAFE_DUNDERS = words(
-    """
-    __name__ __doc__ __class__ __init__ __eq__ __lt__ __len__ __post_init__ __old__ __return__
-    """
-)
-_REFLECTIVE = words(
-    """
-    gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_await cr_origin ag_frame ag_code tb_frame tb_next
-    tb_lasti f_back f_locals f_globals f_builtins f_code f_trace f_lasti co_code co_consts func_globals
-    mro attrgetter methodcaller get_type_hints CodeType FunctionType LambdaType FrameType TracebackType
-    ModuleType new_class get_referents get_referrers get_annotations ForwardRef evaluate_forward_ref
-    make_dataclass
-    """
-)
-_REFLECTIVE_NAMES = words(
-    """
-    globals locals vars dir setattr delattr memoryview help license credits copyright __builtins__
-    __loader__ __spec__
-    """
-)
-_ATTRIBUTE_CALLS = frozenset({"getattr", "hasattr"})
 _PROVABLE_MODULES = words(
     """
     __future__ abc annotated_types bisect collections dataclasses datetime deal decimal enum fractions
@@ -73,19 +43,12 @@ _UNPROVABLE_NAMES = {
     "cached_property": "keeps results between calls",
     "singledispatch": "keeps state between calls",
 }
+_UNPROVABLE_METHODS = words("__enter__ __exit__ __getattr__ __format__ __index__ __new__")
 _CATCHABLE = words(
     """
     ArithmeticError AssertionError FloatingPointError IndexError KeyError LookupError OverflowError
     StopIteration UnicodeDecodeError UnicodeEncodeError UnicodeError ValueError ZeroDivisionError
     InvalidOperation
-    """
-)
-_METHODS = words(
-    """
-    __init__ __post_init__ __new__ __repr__ __str__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __hash__
-    __bool__ __len__ __getitem__ __setitem__ __contains__ __iter__ __next__ __add__ __sub__ __mul__
-    __truediv__ __floordiv__ __mod__ __neg__ __abs__ __radd__ __rsub__ __rmul__ __call__ __or__ __and__
-    __xor__ __int__ __float__
     """
 )
 
@@ -104,131 +67,17 @@ class Language:
 
 def read_language(source: Source) -> Language:
     """Raises a refusal where the code is not sealed."""
+    require_sealed(source.tree)
     language = Language()
-    own = _own_exceptions(source.tree)
-    enums = _own_enums(source.tree)
-    for tree, offset in [(source.tree, 0), *_hidden_code(source.tree)]:
+    own = _own_exceptions(source.tree) | _own_enums(source.tree)
+    for tree, offset in [(source.tree, 0), *hidden_code(source.tree)]:
         for node in ast.walk(tree):
-            line = getattr(node, "lineno", 1) + offset
-            _require_sealed(node, line)
-            _look_for_doubts(node, line, language, own | enums)
+            _look_for_doubts(node, getattr(node, "lineno", 1) + offset, language, own)
     _look_at_state(source.tree, language)
     return language
 
 
-def _hidden_code(tree: ast.Module) -> list[tuple[ast.AST, int]]:
-    """Code in strings that will be evaluated: contract clauses and annotations in quotes."""
-    found: list[tuple[str, int]] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found.extend(clause_texts(node))
-        notes = [getattr(node, "annotation", None), getattr(node, "returns", None)]
-        notes += getattr(node, "bases", []) + ([node.slice] if isinstance(node, ast.Subscript) else [])
-        for note in notes:
-            inner = ast.walk(note) if isinstance(note, ast.AST) else ()
-            found.extend(
-                (c.value, c.lineno) for c in inner if isinstance(c, ast.Constant) and isinstance(c.value, str)
-            )
-    parsed: list[tuple[ast.AST, int]] = []
-    for text, line in found:
-        try:
-            parsed.append((ast.parse(text.strip(), mode="eval"), line - 1))
-        except (SyntaxError, ValueError):
-            continue
-    return parsed
-
-
-def _require_sealed(node: ast.AST, line: int) -> None:  # noqa: C901 - one row a kind of node
-    if isinstance(node, ast.Attribute):
-        _require_plain_attribute(node.attr, line)
-    elif isinstance(node, ast.Name):
-        if node.id.startswith(PREFIX) or (node.id in _REFLECTIVE_NAMES):
-            raise _reflects(node.id, line)
-        if _is_dunder(node.id) and node.id not in _SAFE_DUNDERS and not isinstance(node.ctx, ast.Store):
-            raise _reflects(node.id, line)
-    elif isinstance(node, ast.ImportFrom):
-        for alias in node.names:
-            _require_plain_attribute(alias.name, line)
-    elif isinstance(node, ast.MatchClass):
-        for name in node.kwd_attrs:
-            _require_plain_attribute(name, line)
-    elif isinstance(node, ast.Call):
-        _require_plain_call(node, line)
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-        _require_plain_format(node.value, line)
-
-
-def _require_plain_attribute(name: str, line: int) -> None:
-    if _is_dunder(name) and name not in _SAFE_DUNDERS | _METHODS:
-        raise _reflects(name, line)
-    if (
-        name in _REFLECTIVE
-        or name in hidden_modules()
-        or name in _REFLECTIVE_NAMES
-        or name.startswith(PREFIX)
-    ):
-        raise _reflects(name, line)
-
-
-def _require_plain_call(node: ast.Call, line: int) -> None:
-    name = node.func.id if isinstance(node.func, ast.Name) else ""
-    if name in _ATTRIBUTE_CALLS:
-        key = node.args[1] if len(node.args) > 1 else None
-        if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
-            raise _reflects(f"{name} with a computed name", line)
-        _require_plain_attribute(key.value, line)
-    if name == "type" and len(node.args) > 1:
-        raise _reflects("type with three arguments", line)
-
-
-def _require_plain_format(text: str, line: int) -> None:
-    """`"{0.__globals__}".format(f)` reads attributes too."""
-    if "{" in text and "__" in text and any(part.split("}")[0].count("__") for part in text.split("{")[1:]):
-        raise _reflects("a format string that reads attributes", line)
-
-
-def _is_dunder(name: str) -> bool:
-    return name.startswith("__")
-
-
-def _reflects(what: str, line: int) -> Refusal:
-    return Refusal(
-        "permission_denied",
-        f"Blocked reflection: {what} (line {line})",
-        hint="Code that can inspect its interpreter could forge its own verdict; analyse it without "
-        "reflection",
-        line=line,
-    )
-
-
-@cache
-def hidden_modules() -> frozenset[str]:
-    """Names under which an allowed module holds a module that is not allowed, such as `random._os`."""
-    names: set[str] = set()
-    waiting = [_import(name) for name in sorted(ALLOWED_MODULES)]
-    seen: set[str] = set()
-    while waiting:
-        module = waiting.pop()
-        if module is None or module.__name__ in seen:
-            continue
-        seen.add(module.__name__)
-        for name, value in list(vars(module).items()):
-            if isinstance(value, types.ModuleType):
-                if value.__name__.partition(".")[0] in ALLOWED_MODULES:
-                    waiting.append(value)
-                else:
-                    names.add(name)
-    return frozenset(names) - set(dir(str)) - set(dir(list)) - set(dir(dict))
-
-
-def _import(name: str) -> types.ModuleType | None:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None
-
-
-def _look_for_doubts(  # noqa: C901 - one row a kind of node
+def _look_for_doubts(  # noqa: C901, PLR0912 - one row a kind of node
     node: ast.AST, line: int, language: Language, own: frozenset[str]
 ) -> None:
     match node:
@@ -263,8 +112,12 @@ def _look_for_doubts(  # noqa: C901 - one row a kind of node
             language.doubt(line, _UNPROVABLE_NAMES[name])
         case ast.Attribute(attr=name):
             _look_at_attribute(name, line, language)
-        case ast.FunctionDef(name=name) if _is_dunder(name) and name not in _METHODS:
+        case ast.FunctionDef(name=name) if name in _UNPROVABLE_METHODS:
             language.doubt(line, f"defines {name}")
+        case ast.Call(func=ast.Attribute(attr="format", value=receiver)) if not isinstance(
+            receiver, ast.Constant
+        ):
+            language.doubt(line, "formats with a computed text")
         case ast.Call(func=ast.Name(id="len"), args=[ast.Call(func=ast.Name(id="range"))]):
             language.doubt(line, "asks for the length of a range, which may overflow")
         case ast.Compare() if any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
@@ -321,7 +174,7 @@ def engine_attributes() -> frozenset[str]:
                 stored.update(name for member in vars(value).values() for name in _stored_attributes(member))
     kinds = [*vars(builtins).values(), *_REAL_TYPES]
     real = {name for kind in kinds if isinstance(kind, type) for name in dir(kind)}
-    return frozenset(name for name in stored if not _is_dunder(name)) - real
+    return frozenset(name for name in stored if not is_dunder(name)) - real
 
 
 _REAL_TYPES = (
