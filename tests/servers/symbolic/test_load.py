@@ -63,12 +63,11 @@ def test_two_hundred_random_requests_are_answered_in_time_and_leave_nothing() ->
         assert memory_after < memory_before + 30
 
 
-def test_a_few_random_requests_are_answered_in_time_and_leave_nothing() -> None:
-    with WireClient(COMMAND) as client:
-        client.open("handshake").call("health_check")
-        late = answer_in_time(client, count=12, at_once=4, seconds=1.5)
-        assert max(late) < 2.0, sorted(late)[-3:]
-        assert wait_until(lambda: len(below(client)) == 1)
+def test_a_few_random_requests_are_answered_in_time_and_leave_nothing(symbolic_server: WireClient) -> None:
+    symbolic_server.call("health_check")
+    late = answer_in_time(symbolic_server, count=12, at_once=4, seconds=1.5)
+    assert max(late) < 2.0, sorted(late)[-3:]
+    assert wait_until(lambda: len(below(symbolic_server)) == 1)
 
 
 def test_a_cancelled_request_leaves_no_process() -> None:
@@ -81,18 +80,16 @@ def test_a_cancelled_request_leaves_no_process() -> None:
         assert wait_until(lambda: len(below(client)) == 1)
 
 
-def test_progress_is_told_while_the_engines_work() -> None:
-    with WireClient(COMMAND) as client:
-        client.open("handshake").call("health_check")
-        code = "def f(s: str) -> bool:\n    return s[::-1][::-1] == s\n"
-        arguments = {"code": code, "function_name": "f", "timeout_seconds": 3}
-        number = client.start(
-            "tools/call", {"name": "symbolic_check", "arguments": arguments, "_meta": {"progressToken": "p"}}
-        )
-        seen = []
-        while (message := client.receive()).get("id") != number:
-            seen.append(message)
-        assert any(item.get("method") == "notifications/progress" for item in seen)
+def test_progress_is_told_while_the_engines_work(symbolic_server: WireClient) -> None:
+    code = "def f(s: str) -> bool:\n    return s[::-1][::-1] == s\n"
+    arguments = {"code": code, "function_name": "f", "timeout_seconds": 3}
+    number = symbolic_server.start(
+        "tools/call", {"name": "symbolic_check", "arguments": arguments, "_meta": {"progressToken": "p"}}
+    )
+    seen = []
+    while (message := symbolic_server.receive()).get("id") != number:
+        seen.append(message)
+    assert any(item.get("method") == "notifications/progress" for item in seen)
 
 
 def test_nothing_survives_the_server() -> None:

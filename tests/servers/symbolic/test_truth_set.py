@@ -105,7 +105,13 @@ def test_every_witness_shows_what_it_should(kind: str) -> None:
                 assert issubclass(raised[1], wanted), case  # type: ignore[arg-type]  # an exception's class
 
 
-@pytest.mark.parametrize("key", QUICK, ids="/".join)
+ALWAYS = ("ints", "floats", "aliasing", "recursion")
+KEYS = [
+    pytest.param(key, marks=() if key[1] in ALWAYS else pytest.mark.heavy, id="/".join(key)) for key in QUICK
+]
+
+
+@pytest.mark.parametrize("key", KEYS)
 def test_an_answer_is_right_or_not_known(key: tuple[str, str], ask: Ask) -> None:
     case: Case = QUICK[key]
     answer = ask(case.tool, **case.arguments, timeout_seconds=QUICK_SECONDS)
