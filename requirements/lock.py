@@ -22,6 +22,7 @@ TARGETS = {
     "dev": ["pyproject.toml", "--all-extras", "--group=dev"],
     "bench": ["requirements/bench.in"],
     "public-servers": ["requirements/public-servers.in"],
+    "symbolic-peers": ["requirements/symbolic-peers.in"],
 }
 
 for name, sources in TARGETS.items():

@@ -2,6 +2,7 @@
 
 SERVERS: dict[str, str] = {
     "obsidian": "faultless.servers.obsidian",
+    "symbolic": "faultless.servers.symbolic",
     "toolbox": "faultless.servers.toolbox",
 }
 """The name on the command line, and the module whose `server` it is."""

@@ -1,0 +1,179 @@
+"""The supervisor's hold on its sandboxed children: started by fork, heard through a pipe, killed by id."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import select
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+
+from faultless.servers.symbolic.worker import sandbox
+from faultless.servers.symbolic.worker.channel import Reader, TamperedError, Writer
+from faultless.servers.symbolic.worker.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from faultless.servers.symbolic.worker.roles import Task
+
+CRASHED = 70
+_MEGABYTE = 1 << 20
+_CPU_GRACE_SECONDS = 5
+
+
+class Child:
+    """`last_heard` is when the child last said anything; `origin` the engine whose claim it checks,
+    `confirmed` the result.
+    """
+
+    def __init__(self, task: Task, pid: int, reader: Reader) -> None:
+        self.task = task
+        self.pid = pid
+        self.reader = reader
+        self.started = self.last_heard = time.monotonic()
+        self.is_alive = True
+        self.is_paused = False
+        self.status = 0
+        self.origin = ""
+        self.confirmed: dict[str, Any] | None = None
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def reap(self) -> None:
+        if self.is_alive:
+            self.is_alive = False
+            _, self.status = os.waitpid(self.pid, 0)
+            os.close(self.reader.descriptor)
+
+    def pause(self, *, paused: bool) -> None:
+        """A paused engine leaves the processors to a replay."""
+        if self.is_paused != paused:
+            self.is_paused = paused
+            self.last_heard = time.monotonic()
+            os.kill(self.pid, signal.SIGSTOP if paused else signal.SIGCONT)
+
+
+class Children:
+    """All children of one request. `isolation` is what the first one reported to stand under."""
+
+    def __init__(
+        self,
+        perform: Callable[[Task, Callable[[dict[str, Any]], None]], None],
+        limits: Limits,
+        caller: int | None = None,
+    ) -> None:
+        self._perform = perform
+        self._caller = caller
+        self._limits = limits
+        self.alive: list[Child] = []
+        self._dying: list[Child] = []
+        self.isolation: list[str] | None = None
+
+    def start(self, task: Task) -> Child:
+        secret = secrets.token_hex(16)
+        reading, writing = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(reading)
+            self._become_child(task, writing, secret)
+        os.close(writing)
+        child = Child(task, pid, Reader(reading, secret))
+        self.alive.append(child)
+        return child
+
+    def _become_child(self, task: Task, descriptor: int, secret: str) -> None:
+        """Never returns. Whatever goes wrong here must not run the supervisor's code a second time."""
+        try:
+            sandbox.die_with_parent()
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, signal.SIG_DFL)
+            sandbox.silence()
+            sandbox.close_all_but(descriptor)
+            writer = Writer(descriptor, secret)
+            layers = sandbox.enter(self._limits.memory_megabytes * _MEGABYTE, self._limits.cpu_seconds)
+            writer.emit({"event": "isolated", "layers": layers})
+            if self._limits.requires_strict and sandbox.level_of(layers) != sandbox.STRICT:
+                os._exit(0)
+            self._perform(task, writer.emit)
+            os._exit(0)
+        except BaseException:  # noqa: BLE001 - a fork that escapes would be a second supervisor
+            os._exit(CRASHED)
+
+    def hear(self, seconds: float) -> list[tuple[Child, dict[str, Any]]]:
+        """Wait for events; a child whose pipe ends is reported by an `ended` event of ours."""
+        descriptors = {child.reader.descriptor: child for child in self.alive}
+        poller = select.poll()
+        for descriptor in descriptors:
+            poller.register(descriptor, select.POLLIN | select.POLLHUP)
+        if self._caller is not None:
+            poller.register(self._caller, select.POLLHUP)
+        heard: list[tuple[Child, dict[str, Any]]] = []
+        for descriptor, _ in poller.poll(max(0, int(seconds * 1000))):
+            if descriptor == self._caller:
+                raise Refusal("interrupted", "The request was cancelled")
+            heard.extend(self._hear_one(descriptors[descriptor]))
+        return heard
+
+    def _hear_one(self, child: Child) -> list[tuple[Child, dict[str, Any]]]:
+        try:
+            events = child.reader.read()
+        except TamperedError as error:
+            self.stop(child)
+            raise Refusal(
+                "permission_denied",
+                f"Blocked: the code interfered with the channel of its analysis ({error})",
+            ) from None
+        if events is None:
+            self.stop(child)
+            self.reap()
+            return [(child, {"event": "gone", "status": child.status})]
+        child.last_heard = time.monotonic()
+        heard = []
+        for event in events:
+            if event["event"] == "isolated":
+                self._note_isolation(event["layers"])
+            else:
+                heard.append((child, event))
+        return heard
+
+    def _note_isolation(self, layers: list[str]) -> None:
+        self.isolation = (
+            layers if self.isolation is None else [name for name in self.isolation if name in layers]
+        )
+        if self._limits.requires_strict and sandbox.level_of(layers) != sandbox.STRICT:
+            missing = ", ".join(name for name in sandbox.KERNEL_LAYERS if name not in layers)
+            raise Refusal(
+                "permission_denied",
+                f"Strict isolation is required and this system does not give it: {missing} missing",
+                hint="Run on a system with these layers, or start the server with --require-isolation none",
+            )
+
+    def stop(self, child: Child) -> None:
+        """The kill takes effect at once; the reaping, which is slow for a large process, is left for
+        later.
+        """
+        if child in self.alive:
+            self.alive.remove(child)
+            self._dying.append(child)
+            child.kill()
+
+    def stop_all(self) -> None:
+        for child in list(self.alive):
+            self.stop(child)
+
+    def reap(self) -> None:
+        for child in self._dying:
+            child.reap()
+        self._dying.clear()
+
+
+class Limits:
+    def __init__(self, memory_megabytes: int, seconds: float, *, requires_strict: bool) -> None:
+        self.memory_megabytes = memory_megabytes
+        self.cpu_seconds = int(seconds) + _CPU_GRACE_SECONDS
+        self.requires_strict = requires_strict

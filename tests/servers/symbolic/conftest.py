@@ -1,0 +1,33 @@
+"""One real symbolic server for the tests that leave it as it was."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from faultless.kit.testing import WireClient
+
+COMMAND = [sys.executable, "-P", "-m", "faultless", "serve", "symbolic"]
+Ask = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="session")
+def symbolic_server() -> Iterator[WireClient]:
+    with WireClient(COMMAND) as client:
+        yield client.open("handshake")
+
+
+@pytest.fixture
+def ask(symbolic_server: WireClient) -> Ask:
+    """Call a tool; the whole structured answer, verdict or fault."""
+
+    def call(tool: str, **arguments: object) -> dict[str, Any]:
+        response = symbolic_server.call(tool, arguments)
+        assert "result" in response, response
+        answer: dict[str, Any] = response["result"]["structuredContent"]
+        return answer
+
+    return call

@@ -1,0 +1,117 @@
+"""Many requests at once, cancelled ones, and what is left when they are done."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Callable
+
+import psutil
+import pytest
+
+from faultless.kit.testing import WireClient
+from tests.servers.symbolic.conftest import COMMAND
+from tests.servers.symbolic.random_code import write_request
+
+ENDLESS = "def f(x: int) -> int:\n    while True:\n        pass\n"
+LEFT_SECONDS = 10.0
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = LEFT_SECONDS) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if holds():
+            return True
+        psutil.wait_procs([], timeout=0)
+    return holds()
+
+
+def below(client: WireClient) -> list[psutil.Process]:
+    return psutil.Process(client.process.pid).children(recursive=True)
+
+
+def answer_in_time(client: WireClient, count: int, at_once: int, seconds: float) -> list[float]:
+    """How much later than its time-out each answer came."""
+    rng = random.Random(7)
+    started: dict[int, float] = {}
+    late: list[float] = []
+    sent = 0
+    while len(late) < count:
+        while sent < count and len(started) < at_once:
+            tool, arguments = write_request(rng, seconds)
+            number = client.start("tools/call", {"name": tool, "arguments": arguments})
+            started[number] = time.monotonic()
+            sent += 1
+        message = client.receive()
+        if message.get("id") in started:
+            assert "result" in message, message
+            assert message["result"]["structuredContent"]["status"]
+            late.append(time.monotonic() - started.pop(message["id"]) - seconds)
+    return late
+
+
+@pytest.mark.heavy
+def test_two_hundred_random_requests_are_answered_in_time_and_leave_nothing() -> None:
+    with WireClient(COMMAND) as client:
+        client.open("handshake").call("health_check")
+        memory_before = client.call("health_check")["result"]["structuredContent"]["memory_usage_mb"]
+        late = answer_in_time(client, count=200, at_once=8, seconds=3.0)
+        assert max(late) < 2.0, sorted(late)[-5:]
+        assert wait_until(lambda: len(below(client)) == 1)
+        memory_after = client.call("health_check")["result"]["structuredContent"]["memory_usage_mb"]
+        assert memory_after < memory_before + 30
+
+
+def test_a_few_random_requests_are_answered_in_time_and_leave_nothing(symbolic_server: WireClient) -> None:
+    symbolic_server.call("health_check")
+    late = answer_in_time(symbolic_server, count=12, at_once=4, seconds=1.5)
+    assert max(late) < 2.0, sorted(late)[-3:]
+    assert wait_until(lambda: len(below(symbolic_server)) == 1)
+
+
+def test_a_cancelled_request_leaves_no_process() -> None:
+    with WireClient(COMMAND) as client:
+        client.open("handshake").call("health_check")
+        arguments = {"code": ENDLESS, "function_name": "f", "timeout_seconds": 100}
+        number = client.start("tools/call", {"name": "symbolic_check", "arguments": arguments})
+        assert wait_until(lambda: len(below(client)) > 2)
+        client.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
+        assert wait_until(lambda: len(below(client)) == 1)
+
+
+def test_progress_is_told_while_the_engines_work(symbolic_server: WireClient) -> None:
+    code = "def f(s: str) -> bool:\n    return s[::-1][::-1] == s\n"
+    arguments = {"code": code, "function_name": "f", "timeout_seconds": 3}
+    number = symbolic_server.start(
+        "tools/call", {"name": "symbolic_check", "arguments": arguments, "_meta": {"progressToken": "p"}}
+    )
+    seen = []
+    while (message := symbolic_server.receive()).get("id") != number:
+        seen.append(message)
+    assert any(item.get("method") == "notifications/progress" for item in seen)
+
+
+def test_nothing_survives_the_server() -> None:
+    with WireClient(COMMAND) as client:
+        client.open("handshake").call("health_check")
+        arguments = {"code": ENDLESS, "function_name": "f", "timeout_seconds": 100}
+        client.start("tools/call", {"name": "symbolic_check", "arguments": arguments})
+        assert wait_until(lambda: len(below(client)) > 2)
+        family = below(client)
+        client.process.kill()
+        assert wait_until(lambda: not any(process.is_running() for process in family))
+
+
+def test_strict_isolation_is_refused_or_given() -> None:
+    with WireClient([*COMMAND, "--require-isolation", "strict"]) as client:
+        client.open("handshake")
+        health = client.call("health_check")["result"]["structuredContent"]
+        code = "def f(x: int) -> int:\n    return x\n"
+        answer = client.call("symbolic_check", {"code": code, "function_name": "f", "timeout_seconds": 10})
+        status = answer["result"]["structuredContent"]["status"]
+        assert (status == "verified") == (health["isolation"]["level"] == "strict")
+
+
+if sys.platform != "linux":
+    pytest.skip("counts processes through Linux's /proc", allow_module_level=True)
