@@ -1,0 +1,102 @@
+"""Finding out whether a mail left, when the answer that would have told was lost.
+
+the draft         a sent message with its mark    so it was
+still there       -                               not sent
+gone              found                           sent
+gone              not found                       unknown: deleted by hand, or sent and not yet visible
+cannot be read    -                               unknown
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import anyio
+
+from faultless.contract import Fault, FaultKind
+from faultless.servers.gmail.compose import MARK
+from faultless.servers.gmail.parts import read_headers
+from faultless.servers.gmail.rest import Request
+
+if TYPE_CHECKING:
+    from faultless.servers.gmail.rest import Rest
+    from faultless.servers.gmail.send_ledger import SendRecord
+
+LOOKS = 3
+PAUSE_SECONDS = 0.5
+"""Between two looks: a send may still be under way, and the Sent folder may lag."""
+NEWEST = 50
+SLACK_SECONDS = 600
+"""The account's clock and ours need not agree."""
+Query: TypeAlias = dict[str, str | int | list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    state: Literal["not_sent", "sent", "unknown"]
+    message_id: str = ""
+    thread_id: str = ""
+
+
+async def find_fate(rest: Rest, record: SendRecord, deadline_seconds: float) -> Fate:
+    """Never guesses; what keeps us from looking is as unknown as what we cannot find."""
+    with anyio.move_on_after(deadline_seconds, shield=True):
+        try:
+            return await _look(rest, record)
+        except Fault:
+            pass
+    return Fate("unknown")
+
+
+async def _look(rest: Rest, record: SendRecord) -> Fate:
+    seen_twice = False
+    for _ in range(LOOKS):
+        if await _has_draft(rest, record.draft_id):
+            if seen_twice:
+                return Fate("not_sent")
+            seen_twice = True
+        else:
+            message = await _find_sent(rest, record)
+            if message is not None:
+                return Fate("sent", str(message["id"]), str(message.get("threadId", "")))
+        await anyio.sleep(PAUSE_SECONDS)
+    return Fate("unknown")
+
+
+async def _has_draft(rest: Rest, draft_id: str) -> bool:
+    return await _get(rest, f"drafts/{draft_id}", {"format": "minimal"}) is not None
+
+
+async def _find_sent(rest: Rest, record: SendRecord) -> dict[str, Any] | None:
+    """In its own thread first, then among the newest in Sent."""
+    query: Query = {"format": "metadata", "metadataHeaders": [MARK]}
+    thread = await _get(rest, f"threads/{record.thread_id}", query) if record.thread_id else None
+    for message in (thread or {}).get("messages") or ():
+        if _is_ours(message, record):
+            return dict(message)
+    since: Query = {
+        "labelIds": ["SENT"],
+        "q": f"after:{int(record.started_at) - SLACK_SECONDS}",
+        "maxResults": NEWEST,
+    }
+    listed = await _get(rest, "messages", since) or {}
+    for row in listed.get("messages") or ():
+        message = await _get(rest, f"messages/{row['id']}", query)
+        if message is not None and _is_ours(message, record):
+            return message
+    return None
+
+
+def _is_ours(message: dict[str, Any], record: SendRecord) -> bool:
+    marked = read_headers(message.get("payload") or {}).get(MARK.lower(), "").strip() == record.mark
+    return marked and "SENT" in (message.get("labelIds") or ())
+
+
+async def _get(rest: Rest, path: str, query: Query) -> dict[str, Any] | None:
+    try:
+        return await rest.repeat(Request("look up the fate of a send", "GET", path, query))
+    except Fault as fault:
+        if fault.kind is FaultKind.NOT_FOUND:
+            return None
+        raise
