@@ -19,26 +19,10 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 def _build(root: Path, options: dict[str, Any]) -> Toolset:
-    from faultless.approval import default_state_folder  # noqa: PLC0415 - the command line loads every server's kind
-    from faultless.servers.gmail import settings  # noqa: PLC0415 - as above
+    from faultless.servers.gmail.settings import read_settings  # noqa: PLC0415 - the command line loads every server's kind
     from faultless.servers.gmail.toolset import build_toolset  # noqa: PLC0415 - as above
 
-    return build_toolset(
-        settings.Settings(
-            token_path=options.get("token") or settings.default_token_path(),
-            state_folder=options.get("state") or default_state_folder(),
-            attachments_folder=options.get("attachments") or root / "attachments",
-            api_url=settings.check_url(options.get("api_url") or settings.API_URL),
-            deadline_seconds=options.get("timeout") or 30.0,
-            policy=settings.Policy(
-                read_only=bool(options.get("read_only")),
-                drafts_only=bool(options.get("drafts_only")),
-                allowed_recipients=tuple(options.get("allow_recipient") or ()),
-                max_sends_per_hour=options.get("max_sends_per_hour"),
-                needs_approval=not options.get("send_without_approval"),
-            ),
-        )
-    )
+    return build_toolset(read_settings(root, options))
 
 
 def _diagnose(root: Path) -> list[Check]:

@@ -13,13 +13,13 @@ LONGEST_BODY = 2_000_000
 LONGEST_SUBJECT = 990
 """Below the limit of a header line, in the bytes SMTP counts."""
 
-GmailId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,256}$")]
+GmailId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=256)]
 Label = Annotated[str, Field(min_length=1, max_length=225), AfterValidator(check_line)]
 Recipients = Annotated[str, Field(max_length=20_000), AfterValidator(check_some_addresses)]
 MoreRecipients = Annotated[str, Field(max_length=20_000), AfterValidator(check_addresses)]
 Subject = Annotated[str, Field(max_length=LONGEST_SUBJECT), AfterValidator(check_line)]
 Body = Annotated[str, Field(max_length=LONGEST_BODY)]
-PageToken = Annotated[str, StringConstraints(pattern=r"^[\w.~=+/-]{1,2000}$")]
+PageToken = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.~=+/-]+$", max_length=2000)]
 MaxResults = Annotated[int, Field(ge=1, le=100)]
 MaxBodyChars = Annotated[int, Field(ge=1, le=1_000_000)]
 
@@ -100,5 +100,5 @@ class AddLabel(GmailArguments):
 
 class GetAttachment(GmailArguments):
     message_id: GmailId
-    part_id: Annotated[str, StringConstraints(pattern=r"^\d{1,4}(\.\d{1,4}){0,49}$")]
+    part_id: Annotated[str, StringConstraints(pattern=r"^[0-9]{1,4}([.][0-9]{1,4}){0,49}$")]
     """From get_email."""

@@ -39,7 +39,7 @@ def compose(content: Content, *, mark: str, original: Original | None = None) ->
     for header, text in (("To", content.to), ("Cc", content.cc), ("Bcc", content.bcc)):
         if text:
             message[header] = [_address(pair) for pair in addresses.parse(text)]
-    message["Subject"] = content.subject
+    message["Subject"] = reply_subject(content.subject, original)
     if original is not None and original.message_id:
         message["In-Reply-To"] = original.message_id
         message["References"] = chain(original)

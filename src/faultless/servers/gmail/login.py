@@ -56,7 +56,7 @@ def read_client(path: Path) -> OAuthClient:
         raise Fault(
             FaultKind.NOT_FOUND,
             f"there is no OAuth client file at {path}",
-            hint="make a desktop client in the Google Cloud console, download its JSON, name it with --client",
+            hint="make a desktop client in the Google Cloud console, and name its JSON with --client",
         ) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise Fault(

@@ -102,7 +102,7 @@ def find_reason(body: bytes) -> str:
     try:
         error = json.loads(body)["error"]
         rows = [*_rows(error, "errors"), *_rows(error, "details")]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return ""
     known = [row["reason"] for row in rows if isinstance(row.get("reason"), str)]
     ranked = sorted(known, key=lambda reason: not any(reason == name for _, name in KINDS))

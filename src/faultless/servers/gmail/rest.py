@@ -68,7 +68,7 @@ class Rest:
     """The account's REST interface."""
 
     def __init__(self, access: Access, api_url: str) -> None:
-        self._access = access
+        self.access = access
         # Nothing below may repeat a request: no retries, no redirects, no second protocol version.
         self._client = httpx2.AsyncClient(
             base_url=f"{api_url}/gmail/v1/users/me/",
@@ -107,10 +107,10 @@ class Rest:
 
     async def once(self, request: Request) -> dict[str, Any]:
         """At most one delivery that Gmail took: a 401 was refused at the door, so it may be tried again."""
-        token = await self._access.get()
+        token = await self.access.get()
         response = await self._deliver(request, token)
         if response.status == _UNAUTHORISED:
-            response = await self._deliver(request, await self._access.get(refused=token))
+            response = await self._deliver(request, await self.access.get(refused=token))
         return response.read(request.what)
 
     async def _deliver(self, request: Request, token: str) -> Response:

@@ -6,14 +6,16 @@ import fnmatch
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from faultless.approval import default_state_folder
 from faultless.contract import Fault, FaultKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+DEADLINE_SECONDS = 30.0
 API_URL = "https://gmail.googleapis.com"
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -97,6 +99,24 @@ class Settings:
     state_folder: Path
     attachments_folder: Path
     api_url: str = API_URL
-    deadline_seconds: float = 30.0
+    deadline_seconds: float = DEADLINE_SECONDS
     """For one tool call, its retries included; a send has it twice, the second time to find out its fate."""
     policy: Policy = field(default_factory=Policy)
+
+
+def read_settings(root: Path, options: dict[str, Any]) -> Settings:
+    """From the folder and the parsed options of `faultless serve gmail`."""
+    return Settings(
+        token_path=options.get("token") or default_token_path(),
+        state_folder=options.get("state") or default_state_folder(),
+        attachments_folder=options.get("attachments") or root / "attachments",
+        api_url=check_url(options.get("api_url") or API_URL),
+        deadline_seconds=options.get("timeout") or DEADLINE_SECONDS,
+        policy=Policy(
+            read_only=bool(options.get("read_only")),
+            drafts_only=bool(options.get("drafts_only")),
+            allowed_recipients=tuple(options.get("allow_recipient") or ()),
+            max_sends_per_hour=options.get("max_sends_per_hour"),
+            needs_approval=not options.get("send_without_approval"),
+        ),
+    )

@@ -26,13 +26,12 @@ INSTRUCTIONS = (
 )
 
 
-def build_toolset(settings: Settings) -> Toolset:
-    access = Access(settings.token_path)
-    rest = Rest(access, settings.api_url)
+def build_toolset(settings: Settings, rest: Rest | None = None) -> Toolset:
+    rest = rest or Rest(Access(settings.token_path), settings.api_url)
     mailbox = Mailbox(rest)
     sender = Sender(rest, mailbox, settings)
     toolset = Toolset("faultless-gmail", version("faultless"), Dialect.ERROR_KEY, INSTRUCTIONS)
-    _add_reading(toolset, settings, mailbox, access)
+    _add_reading(toolset, settings, mailbox, rest.access)
     _add_sorting(toolset, settings, mailbox)
     _add_sending(toolset, settings, sender)
     return toolset
