@@ -84,14 +84,14 @@ def _whole_plan_is_used(request: pytest.FixtureRequest) -> Iterator[None]:
         assert gmail.plan.left() == {}
 
 
-def verdict(client: WireClient, tool: str, **arguments: Any) -> dict[str, Any]:
+def verdict(client: WireClient, tool: str, **arguments: object) -> dict[str, Any]:
     result = client.call(tool, arguments)["result"]
     assert result["isError"] is False, result
     payload: dict[str, Any] = result["structuredContent"]
     return payload
 
 
-def fault_of(client: WireClient, tool: str, **arguments: Any) -> Fault:
+def fault_of(client: WireClient, tool: str, **arguments: object) -> Fault:
     fault = read(client.call(tool, arguments)).fault
     assert fault is not None
     return fault

@@ -1,7 +1,6 @@
 """Serves the Gmail server as `faultless serve gmail` does."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -9,7 +8,7 @@ from faultless.kit import log, stdio
 from faultless.servers.gmail import server
 
 
-def serve(root: Path, **options: Any) -> None:
+def serve(root: Path, **options: object) -> None:
     log.configure()
     stdio.serve(server.build(root, options))
 

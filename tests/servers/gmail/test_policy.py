@@ -27,7 +27,7 @@ CHANGES: dict[str, dict[str, str]] = {
 
 
 def call(
-    gmail: FakeGmail, home: Path, tool: str, arguments: dict[str, Any], **options: Any
+    gmail: FakeGmail, home: Path, tool: str, arguments: dict[str, Any], **options: object
 ) -> Fault | dict[str, Any]:
     """One call in memory; a fault, or the verdict."""
 
@@ -47,7 +47,7 @@ def call(
     return reading.fault or reading.payload or {}
 
 
-def fault(gmail: FakeGmail, home: Path, tool: str, arguments: dict[str, Any], **options: Any) -> Fault:
+def fault(gmail: FakeGmail, home: Path, tool: str, arguments: dict[str, Any], **options: object) -> Fault:
     found = call(gmail, home, tool, arguments, **options)
     assert isinstance(found, Fault)
     return found

@@ -88,8 +88,8 @@ def test_an_attachment_is_saved_under_our_name_inside_the_folder(
     message.add_attachment(b"\x00\x01", maintype="application", subtype="x-sh", filename="../run.sh")
     stored = gmail.account.receive(message.as_bytes())
     (listed,) = verdict(server, "get_email", message_id=stored.id)["attachments"]
-    for _ in range(2):
-        answer = verdict(server, "get_attachment", message_id=stored.id, part_id=listed["part_id"])
+    verdict(server, "get_attachment", message_id=stored.id, part_id=listed["part_id"])
+    answer = verdict(server, "get_attachment", message_id=stored.id, part_id=listed["part_id"])
     saved = home / "attachments" / answer["path"]
     assert answer["path"] == f"{stored.id}-{listed['part_id']}.bin"
     assert answer["name"] == "../run.sh"

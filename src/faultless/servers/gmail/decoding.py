@@ -82,7 +82,7 @@ def decode_words(text: str) -> str:
         decode_text(piece, charset or "utf-8") if isinstance(piece, bytes) else piece
         for piece, charset in pieces
     ]
-    return "".join(decoded).strip()
+    return "".join(decoded).strip() or line.strip()
 
 
 def read_parameter(header: str, name: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from html.parser import HTMLParser
 
 _SILENT = frozenset({"script", "style", "head", "title", "template", "noscript", "object", "svg"})
@@ -54,6 +55,8 @@ class _Reader(HTMLParser):
         self._pieces: list[str] = []
         self._open: list[tuple[str, bool]] = []
         """Open elements, and whether each one silences what is in it."""
+        self._count: Counter[str] = Counter()
+        self._silences = 0
         self._links: list[tuple[str, int]] = []
         self._preformatted = 0
 
@@ -64,13 +67,16 @@ class _Reader(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
-        if tag == "body":  # a head that was never closed ends here
-            self._open = [(name, silent and name != "head") for name, silent in self._open]
+        if tag == "body" and self._count["head"]:  # a head that was never closed ends here
+            self.handle_endtag("head")
         self._begin_line(tag)
         if tag in _VOID:
             self._write_void(tag, given)
             return
-        self._open.append((tag, tag in _SILENT or _is_hidden(given)))
+        is_silent = tag in _SILENT or _is_hidden(given)
+        self._open.append((tag, is_silent))
+        self._count[tag] += 1
+        self._silences += is_silent
         if tag == "a":
             self._links.append((given.get("href", ""), len(self._pieces)))
         if tag == "li":
@@ -78,10 +84,10 @@ class _Reader(HTMLParser):
         self._preformatted += tag == "pre"
 
     def handle_endtag(self, tag: str) -> None:
-        if tag not in {name for name, _ in self._open}:
-            return
-        while self._open:  # what was left open inside ends too
-            name, _ = self._open.pop()
+        while self._count[tag]:  # what was left open inside ends too
+            name, was_silent = self._open.pop()
+            self._count[name] -= 1
+            self._silences -= was_silent
             self._end(name)
             if name == tag:
                 return
@@ -115,7 +121,7 @@ class _Reader(HTMLParser):
             self._write(f" ({target})")
 
     def _write(self, text: str) -> None:
-        if not any(silent for _, silent in self._open):
+        if not self._silences:
             self._pieces.append(text)
 
 

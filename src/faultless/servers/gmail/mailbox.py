@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
         ListEmails,
         MoveEmail,
     )
-    from faultless.servers.gmail.parts import Part
     from faultless.servers.gmail.rest import Rest
 
 AT_ONCE = 8
@@ -123,17 +121,14 @@ class Mailbox:
         )
 
     async def _show(self, message: dict[str, Any], max_body_chars: int) -> Email:
-        tree = await self._complete(str(message["id"]), parts.read_tree(message.get("payload") or {}))
+        message_id = str(message["id"])
+
+        async def fetch(attachment_id: str) -> bytes:
+            return await self.get_attachment(message_id, attachment_id)
+
+        tree = await parts.complete(parts.read_tree(message.get("payload") or {}), fetch)
         labels = await self._labels.name_all(message.get("labelIds") or ())
         return messages.show_email(message, tree, labels, max_body_chars)
-
-    async def _complete(self, message_id: str, part: Part) -> Part:
-        """Long bodies are kept apart by Gmail, as if they were attachments."""
-        children = [await self._complete(message_id, child) for child in part.children]
-        data = part.data
-        if part.is_text and not part.is_attached and not data and part.attachment_id:
-            data = await self.get_attachment(message_id, part.attachment_id)
-        return dataclasses.replace(part, children=tuple(children), data=data)
 
     async def _get_row(self, message_id: str) -> dict[str, Any] | None:
         query: dict[str, str | int | list[str]] = {"format": "metadata", "metadataHeaders": _ROW_HEADERS}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from faultless.servers.gmail.decoding import decode_data, decode_text, decode_words, read_parameter
 from faultless.servers.gmail.html_text import read_html
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
 DEEPEST = 50
+LARGEST_ATTACHED_TEXT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,23 @@ def walk(part: Part) -> Iterator[Part]:
     yield part
     for child in part.children:
         yield from walk(child)
+
+
+async def complete(part: Part, fetch: Callable[[str], Awaitable[bytes]]) -> Part:
+    """The tree with text that Gmail keeps apart: long bodies, and attached text where there is no other."""
+    shown = await _fetch_texts(part, fetch, lambda it: not it.is_attached)
+    if read_body(shown).strip():
+        return shown
+    return await _fetch_texts(shown, fetch, lambda it: it.size_bytes <= LARGEST_ATTACHED_TEXT)
+
+
+async def _fetch_texts(
+    part: Part, fetch: Callable[[str], Awaitable[bytes]], wants: Callable[[Part], bool]
+) -> Part:
+    children = [await _fetch_texts(child, fetch, wants) for child in part.children]
+    is_missing = part.is_text and not part.data and part.attachment_id
+    data = await fetch(part.attachment_id) if is_missing and wants(part) else part.data
+    return replace(part, children=tuple(children), data=data)
 
 
 def list_attachments(part: Part) -> list[Part]:

@@ -20,7 +20,7 @@ EPOCH_MS = 1_790_000_000_000
 SYSTEM_LABELS = ("INBOX", "SENT", "DRAFT", "TRASH", "SPAM", "UNREAD", "STARRED", "IMPORTANT")
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
         self.status = status
@@ -69,14 +69,14 @@ class Account:
 
     def get(self, message_id: str) -> Stored:
         if message_id not in self.messages:
-            raise Refused(404, "notFound")
+            raise RefusedError(404, "notFound")
         return self.messages[message_id]
 
     def create_draft(self, body: dict[str, Any]) -> dict[str, Any]:
         message = body.get("message") or {}
         raw = base64.urlsafe_b64decode(message.get("raw", ""))
         if not mime.parse(raw).get("To"):
-            raise Refused(400, "invalidArgument")
+            raise RefusedError(400, "invalidArgument")
         stored = self.receive(_stamp(raw, self.new_id()), "DRAFT", thread_id=message.get("threadId"))
         draft_id = f"r-{int(stored.id, 16)}"
         self.drafts[draft_id] = stored.id
@@ -90,7 +90,7 @@ class Account:
         with self.lock:
             message_id = self.drafts.pop(body.get("id", ""), None)
             if message_id is None:
-                raise Refused(404, "notFound")
+                raise RefusedError(404, "notFound")
             draft = self.messages.pop(message_id)
             sent = self.receive(_stamp(draft.raw, self.new_id()), "SENT", thread_id=draft.thread_id)
             self.delivered.append(sent)

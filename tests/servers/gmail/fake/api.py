@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.servers.gmail.fake import mime
-from tests.servers.gmail.fake.account import ADDRESS, Account, Refused
+from tests.servers.gmail.fake.account import ADDRESS, Account, RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ def answer(
 ) -> dict[str, Any]:
     known = METHODS.get(method)
     if known is None:
-        raise Refused(501, "notImplemented")
+        raise RefusedError(501, "notImplemented")
     with account.lock:
         return known(account, path, query, body)
 
@@ -61,7 +61,7 @@ def _get_attachment(
 ) -> dict[str, Any]:
     account.get(path["messageId"])
     if path["id"] not in account.blobs:
-        raise Refused(404, "notFound")
+        raise RefusedError(404, "notFound")
     data = account.blobs[path["id"]]
     return {"size": len(data), "data": mime.encode(data)}
 
@@ -71,7 +71,7 @@ def _get_thread(account: Account, path: dict[str, str], query: Query, body: dict
     if account.hides_sent:
         found = [it for it in found if "SENT" not in it.labels]
     if not found:
-        raise Refused(404, "notFound")
+        raise RefusedError(404, "notFound")
     form, headers = _one(query, "format", "full"), query.get("metadataHeaders")
     return {
         "id": path["id"],
@@ -83,7 +83,7 @@ def _get_thread(account: Account, path: dict[str, str], query: Query, body: dict
 def _modify(account: Account, path: dict[str, str], query: Query, body: dict[str, Any]) -> dict[str, Any]:
     stored = account.get(path["id"])
     if not {*body.get("addLabelIds", []), *body.get("removeLabelIds", [])} <= set(account.labels):
-        raise Refused(400, "invalidArgument")
+        raise RefusedError(400, "invalidArgument")
     kept = [it for it in stored.labels if it not in body.get("removeLabelIds", [])]
     stored.labels = [*kept, *(it for it in body.get("addLabelIds", []) if it not in kept)]
     return account.show(stored, "minimal")
@@ -108,7 +108,7 @@ def _create_label(
     account: Account, path: dict[str, str], query: Query, body: dict[str, Any]
 ) -> dict[str, Any]:
     if body["name"].lower() in {name.lower() for name in account.labels.values()}:
-        raise Refused(409, "aborted")
+        raise RefusedError(409, "aborted")
     own = f"Label_{len(account.labels)}"
     account.labels[own] = body["name"]
     return {**body, "id": own, "type": "user"}
@@ -127,7 +127,7 @@ def _list_drafts(
 
 def _get_draft(account: Account, path: dict[str, str], query: Query, body: dict[str, Any]) -> dict[str, Any]:
     if path["id"] not in account.drafts:
-        raise Refused(404, "notFound")
+        raise RefusedError(404, "notFound")
     stored = account.get(account.drafts[path["id"]])
     return {"id": path["id"], "message": account.show(stored, _one(query, "format", "full"))}
 

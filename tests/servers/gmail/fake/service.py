@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 from tests.servers.gmail.fake import api, discovery
-from tests.servers.gmail.fake.account import Account, Refused
+from tests.servers.gmail.fake.account import Account, RefusedError
 from tests.servers.gmail.fake.oauth import OAuth
 from tests.servers.gmail.fake.trouble import Plan, Trouble
 
@@ -57,7 +57,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 64
     fake: FakeGmail
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: object, client_address: object) -> None:
         """Clients are killed here on purpose."""
 
 
@@ -66,7 +66,7 @@ class _Connection(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     server: _Server
 
-    def log_message(self, format: str, *arguments: Any) -> None:
+    def log_message(self, format: str, *arguments: object) -> None:
         pass
 
     def do_GET(self) -> None:
@@ -111,7 +111,7 @@ class _Connection(BaseHTTPRequestHandler):
             return
         try:
             answer = api.answer(fake.account, method.id, named, query, given)
-        except Refused as refused:
+        except RefusedError as refused:
             self._refuse(refused.status, refused.reason)
             return
         fake.violations += discovery.load().list_body_faults(f"{method.id} answer", method.response, answer)
