@@ -130,13 +130,6 @@ def test_a_read_gives_up_before_its_deadline_when_trouble_stays(
         gmail.plan.decide = lambda _: None
 
 
-def test_a_gmail_that_never_answers_is_a_timeout(gmail: FakeGmail, start_gmail: StartGmail) -> None:
-    gmail.plan.add("getProfile", Trouble("stall"))
-    fault = fault_of(start_gmail("--timeout=0.5"), "health_check")
-    assert fault.kind is FaultKind.TIMEOUT
-    assert "0.5 s" in fault.message
-
-
 def test_401_renews_the_login_once_and_goes_on(gmail: FakeGmail, server: WireClient) -> None:
     before = gmail.oauth.refreshes
     gmail.oauth.access_tokens.clear()
@@ -151,39 +144,30 @@ def test_401_after_renewing_is_auth_required(gmail: FakeGmail, server: WireClien
     assert "faultless login gmail" in (fault.hint or "")
 
 
-def test_a_missing_and_a_broken_login_are_told_apart_and_left_alone(
+def test_a_login_that_is_broken_missing_revoked_or_good_is_told_apart_and_left_alone(
     gmail: FakeGmail, home: Path, start_gmail: StartGmail
 ) -> None:
-    path = home / "token.json"
-    kept = path.read_text()
-    try:
-        path.write_text('{"token": "CANARY-half-a-')
-        client = start_gmail()
-        broken = client.call("health_check")["result"]["structuredContent"]
-        assert broken["error"] == "parse_error"
-        assert path.read_text() == '{"token": "CANARY-half-a-'
-        path.unlink()
-        missing = client.call("health_check")["result"]["structuredContent"]
-        assert missing["error"] == "auth_required"
-        assert missing["details"]["command"] == token_file.LOGIN_COMMAND
-        path.write_text(kept)
-        assert verdict(client, "health_check")["status"] == "ok"
-    finally:
-        path.write_text(kept)
-
-
-def test_a_revoked_login_is_auth_required_and_its_file_stays(
-    gmail: FakeGmail, home: Path, start_gmail: StartGmail
-) -> None:
+    path, client = home / "token.json", start_gmail("--timeout=0.5")
+    path.write_text('{"token": "CANARY-half-a-')
+    broken = client.call("health_check")["result"]["structuredContent"]
+    assert broken["error"] == "parse_error"
+    assert path.read_text() == '{"token": "CANARY-half-a-'
+    path.unlink()
+    missing = client.call("health_check")["result"]["structuredContent"]
+    assert missing["error"] == "auth_required"
+    assert missing["details"]["command"] == token_file.LOGIN_COMMAND
     gmail.oauth.refresh_tokens.clear()
     write_login(home, gmail, lifetime=timedelta(seconds=-1))
-    kept = (home / "token.json").read_text()
-    try:
-        assert fault_of(start_gmail(), "health_check").kind is FaultKind.AUTH_REQUIRED
-        assert (home / "token.json").read_text() == kept
-    finally:
-        gmail.oauth.refresh_tokens.add("CANARY-refresh-token")
-        write_login(home, gmail)
+    kept = path.read_text()
+    assert fault_of(client, "health_check").kind is FaultKind.AUTH_REQUIRED
+    assert path.read_text() == kept
+    gmail.oauth.refresh_tokens.add("CANARY-refresh-token")
+    write_login(home, gmail)
+    assert verdict(client, "health_check")["status"] == "ok"
+    gmail.plan.add("getProfile", Trouble("stall"))
+    late = fault_of(client, "health_check")
+    assert late.kind is FaultKind.TIMEOUT
+    assert "0.5 s" in late.message
 
 
 def test_a_gmail_that_cannot_be_reached_is_unavailable(home: Path) -> None:

@@ -129,3 +129,11 @@ def test_malformed_mails_are_invalid_params_before_anything_leaves(
     assert found.details["field"] in {*change, "arguments"}
     assert "CANARY" not in f"{found.message}{found.details}{found.hint}"
     assert gmail.calls == before
+
+
+def test_an_audit_that_cannot_be_written_stops_the_send(gmail: FakeGmail, home: Path, tmp_path: Path) -> None:
+    (tmp_path / "gmail").write_text("in the way")
+    before = list(gmail.calls)
+    found = fault(gmail, home, "send_email", LETTER, state=tmp_path, send_without_approval=True)
+    assert found.kind is FaultKind.UNAVAILABLE
+    assert gmail.calls == before

@@ -29,7 +29,7 @@ TROUBLES = [
 ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server(start_gmail: StartGmail) -> WireClient:
     return start_gmail("--timeout=1")
 
@@ -69,6 +69,7 @@ def test_the_search_for_canaries_finds_a_planted_one(
 ) -> None:
     """A mail that is read shows its body: that is what the search would see."""
     gmail.oauth.refresh_tokens.add("CANARY-refresh-token")
+    gmail.oauth.access_tokens.clear()
     write_login(home, gmail)
     stored = gmail.account.receive(b"From: a@example.com\r\nSubject: x\r\n\r\nCANARY-body")
     assert "CANARY" in json.dumps(server.call("get_email", {"message_id": stored.id}))

@@ -191,14 +191,3 @@ def test_the_audit_has_a_line_before_and_a_line_after_with_one_id(
     assert mine[0]["content"] == Content(**letter).digest()
     assert mine[1]["outcome"] == "sent"
     assert "CANARY" not in text
-
-
-def test_an_audit_that_cannot_be_written_stops_the_send(
-    gmail: FakeGmail, start_gmail: StartGmail, tmp_path: Path
-) -> None:
-    (tmp_path / "gmail").write_text("in the way")
-    before = list(gmail.calls)
-    client = start_gmail(f"--state={tmp_path}", "--send-without-approval")
-    fault = fault_of(client, "send_email", **LETTER)
-    assert fault.kind is FaultKind.UNAVAILABLE
-    assert gmail.calls == before
