@@ -22,6 +22,7 @@ TARGETS = {
     "dev": ["pyproject.toml", "--all-extras", "--group=dev"],
     "bench": ["requirements/bench.in"],
     "public-servers": ["requirements/public-servers.in"],
+    "bench-gmail": ["requirements/bench-gmail.in"],
 }
 
 for name, sources in TARGETS.items():

@@ -20,6 +20,8 @@ from faultless.servers.gmail.parts import read_headers
 from faultless.servers.gmail.rest import Request
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from faultless.servers.gmail.rest import Rest
     from faultless.servers.gmail.send_ledger import SendRecord
 
@@ -69,12 +71,21 @@ async def _has_draft(rest: Rest, draft_id: str) -> bool:
 
 
 async def _find_sent(rest: Rest, record: SendRecord) -> dict[str, Any] | None:
-    """In its own thread first, then among the newest in Sent."""
+    """Under the draft's own id, in its thread, then among the newest in Sent."""
     query: Query = {"format": "metadata", "metadataHeaders": [MARK]}
+    async for message in _list_candidates(rest, record, query):
+        if _is_ours(message, record):
+            return message
+    return None
+
+
+async def _list_candidates(rest: Rest, record: SendRecord, query: Query) -> AsyncIterator[dict[str, Any]]:
+    own = await _get(rest, f"messages/{record.draft_message_id}", query) if record.draft_message_id else None
+    if own is not None:
+        yield own
     thread = await _get(rest, f"threads/{record.thread_id}", query) if record.thread_id else None
     for message in (thread or {}).get("messages") or ():
-        if _is_ours(message, record):
-            return dict(message)
+        yield message
     since: Query = {
         "labelIds": ["SENT"],
         "q": f"after:{int(record.started_at) - SLACK_SECONDS}",
@@ -83,14 +94,15 @@ async def _find_sent(rest: Rest, record: SendRecord) -> dict[str, Any] | None:
     listed = await _get(rest, "messages", since) or {}
     for row in listed.get("messages") or ():
         message = await _get(rest, f"messages/{row['id']}", query)
-        if message is not None and _is_ours(message, record):
-            return message
-    return None
+        if message is not None:
+            yield message
 
 
 def _is_ours(message: dict[str, Any], record: SendRecord) -> bool:
+    """Among what was sent: it carries the mark, or it is the very message that was the draft."""
     marked = read_headers(message.get("payload") or {}).get(MARK.lower(), "").strip() == record.mark
-    return marked and "SENT" in (message.get("labelIds") or ())
+    is_draft = bool(record.draft_message_id) and message.get("id") == record.draft_message_id
+    return (marked or is_draft) and "SENT" in (message.get("labelIds") or ())
 
 
 async def _get(rest: Rest, path: str, query: Query) -> dict[str, Any] | None:

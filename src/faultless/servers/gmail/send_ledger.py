@@ -39,6 +39,8 @@ class SendRecord:
     """Seconds since the epoch."""
     state: State = State.CLAIMED
     draft_id: str = ""
+    draft_message_id: str = ""
+    """Of the draft; the message that leaves may keep it."""
     thread_id: str = ""
     message_id: str = ""
     sent_at: str = ""

@@ -165,10 +165,15 @@ class Sender:
             raise _with_ids(_draft_lost(lost), record) from lost
         except Fault as fault:
             raise _with_ids(fault, record) from fault
-        thread_id = str((draft.get("message") or {}).get("threadId", ""))
-        return self._ledger.save(
-            replace(record, state=State.DRAFTED, draft_id=str(draft["id"]), thread_id=thread_id)
+        message = draft.get("message") or {}
+        drafted = replace(
+            record,
+            state=State.DRAFTED,
+            draft_id=str(draft["id"]),
+            draft_message_id=str(message.get("id", "")),
+            thread_id=str(message.get("threadId", "")),
         )
+        return self._ledger.save(drafted)
 
     async def _settle(
         self, record: SendRecord, reason: str = "", *, must_be_known: bool = False
