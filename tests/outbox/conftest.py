@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import pytest
+from faultless.servers.obsidian import server as obsidian
 
 from faultless.approval import Approval, ApprovalStore
 from faultless.cli.outbox_session import DirectVault
@@ -20,11 +21,11 @@ from faultless.servers.gmail.access import Access
 from faultless.servers.gmail.rest import Rest
 from faultless.servers.gmail.settings import read_settings
 from faultless.servers.gmail.toolset import build_toolset
-from faultless.servers.obsidian import server as obsidian
 from tests.servers.gmail.conftest import write_login
 from tests.servers.gmail.fake import FakeGmail
 from tests.servers.gmail.fake.account import Stored
 
+T = TypeVar("T")
 NOTE = """\
 ---
 to: Ann <ann@example.com>
@@ -93,8 +94,8 @@ class Rig:
     def files(self) -> set[str]:
         return {path.relative_to(self.folder).as_posix() for path in self.folder.glob("*/*.md")}
 
-    def _converse(self, work: Any) -> Any:  # noqa: ANN401 - each caller's own answer
-        async def run() -> Any:  # noqa: ANN401 - as above
+    def _converse(self, work: Callable[[Vault, Mailer], Awaitable[T]]) -> T:
+        async def run() -> T:
             settings = read_settings(
                 self.home,
                 {

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from pathlib import Path
 
 import psutil
 import pytest
