@@ -100,7 +100,7 @@ class Settings:
     attachments_folder: Path
     api_url: str = API_URL
     deadline_seconds: float = DEADLINE_SECONDS
-    """For one tool call, its retries included; a send has it twice, the second time to find out its fate."""
+    """For one tool call, its retries included; a send has it for each of its steps."""
     policy: Policy = field(default_factory=Policy)
 
 
