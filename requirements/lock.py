@@ -18,11 +18,8 @@ COMPILE = [
     "--python-version=3.11",
 ]
 TARGETS = {
-    "bootstrap": ["requirements/bootstrap.in"],
     "dev": ["pyproject.toml", "--all-extras", "--group=dev"],
-    "bench": ["requirements/bench.in"],
-    "public-servers": ["requirements/public-servers.in"],
-    "symbolic-peers": ["requirements/symbolic-peers.in"],
+    **{path.stem: [f"requirements/{path.name}"] for path in sorted((ROOT / "requirements").glob("*.in"))},
 }
 
 for name, sources in TARGETS.items():

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 VERDICT, BAD_NEWS, FAULT = 0, 1, 2
 INTERRUPTED = 130
-COMMANDS = ("serve", "call", "tools", "config", "doctor")
+COMMANDS = ("serve", "call", "tools", "config", "doctor", "login", "outbox")
 
 HELP = """\
 MCP servers that agree on what an error is.

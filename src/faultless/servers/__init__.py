@@ -1,6 +1,7 @@
 """One folder a server; none imports another."""
 
 SERVERS: dict[str, str] = {
+    "gmail": "faultless.servers.gmail",
     "obsidian": "faultless.servers.obsidian",
     "symbolic": "faultless.servers.symbolic",
     "toolbox": "faultless.servers.toolbox",

@@ -1,0 +1,109 @@
+"""Approvals as files, one each, in a folder no server writes to."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from faultless.approval.durable import write_atomically
+from faultless.contract import Fault, FaultKind
+
+if TYPE_CHECKING:
+    from faultless.approval.content import Content
+
+DEFAULT_LIFETIME = timedelta(days=7)
+_ID = re.compile(r"[0-9a-f]{32}")
+
+
+def default_state_folder() -> Path:
+    """FAULTLESS_STATE, or a folder of ours where the system keeps such things."""
+    named = os.environ.get("FAULTLESS_STATE")
+    if named:
+        return Path(named)
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "faultless"
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    id: str
+    digest: str
+    approved_by: str
+    approved_at: str
+    expires_at: str
+    source: str = ""
+    """What was approved, by its name: a note, say."""
+
+    def has_expired(self, now: datetime) -> bool:
+        return now >= datetime.fromisoformat(self.expires_at)
+
+
+class ApprovalStore:
+    """A folder of approvals, readable by its owner only."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def record(
+        self,
+        content: Content,
+        *,
+        approved_by: str,
+        source: str = "",
+        lifetime: timedelta = DEFAULT_LIFETIME,
+        now: datetime | None = None,
+    ) -> Approval:
+        moment = now or datetime.now(UTC)
+        approval = Approval(
+            id=secrets.token_hex(16),
+            digest=content.digest(),
+            approved_by=approved_by,
+            approved_at=moment.isoformat(timespec="seconds"),
+            expires_at=(moment + lifetime).isoformat(timespec="seconds"),
+            source=source,
+        )
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_atomically(self._path(approval.id), json.dumps(asdict(approval), indent=2) + "\n")
+        return approval
+
+    def find(self, approval_id: str) -> Approval:
+        """The approval, or approval_required with the reason there is none."""
+        if not _ID.fullmatch(approval_id):
+            raise refuse("the approval id is not one that `faultless outbox approve` gives out", "malformed")
+        try:
+            text = self._path(approval_id).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise refuse("no approval has that id", "unknown") from None
+        try:
+            approval = Approval(**json.loads(text))
+            datetime.fromisoformat(approval.expires_at)
+        except (ValueError, TypeError):
+            raise refuse("the approval's file cannot be read", "unreadable") from None
+        return approval
+
+    def check(self, approval_id: str, content: Content, now: datetime | None = None) -> Approval:
+        """The approval, if it is for exactly this content and still holds."""
+        approval = self.find(approval_id)
+        if approval.id != approval_id or approval.digest != content.digest():
+            raise refuse("the mail is not the one that was approved; it was changed since", "content")
+        if approval.has_expired(now or datetime.now(UTC)):
+            raise refuse(f"the approval expired at {approval.expires_at}", "expired")
+        return approval
+
+    def _path(self, approval_id: str) -> Path:
+        return self.folder / f"{approval_id}.json"
+
+
+def refuse(message: str, reason: str) -> Fault:
+    return Fault(
+        FaultKind.APPROVAL_REQUIRED,
+        message,
+        hint="a person approves with `faultless outbox approve NOTE`; pass the approval id it prints",
+        details={"reason": reason},
+    )

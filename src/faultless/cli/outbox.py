@@ -1,0 +1,186 @@
+"""`faultless outbox`: approved drafts leave, exactly those, at most once."""
+
+from __future__ import annotations
+
+import getpass
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from faultless.cli import FAULT, VERDICT
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from faultless.approval import Content
+    from faultless.cli.outbox_session import Session
+    from faultless.contract import Fault
+    from faultless.outbox import Entry
+
+HELP = """\
+Send what a person approved: Drafts/ -> Approved/ -> Done/, in an Obsidian vault.
+
+\b
+  faultless outbox list --vault ~/vault
+  faultless outbox approve --vault ~/vault invoice.md     shows the exact mail, and asks
+  faultless outbox run --vault ~/vault
+
+A note's frontmatter holds to, subject and optionally cc, bcc, reply_to_message_id; its text is the mail. An
+approval holds for exactly that content: a note changed afterwards goes back to Drafts/ and says so.
+"""
+
+
+def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options every outbox command takes."""
+    for option in (
+        click.option("--gmail-command", metavar="WORDS", help="Another command for the Gmail server."),
+        click.option("--obsidian-command", metavar="WORDS", help="Another command for the vault's server."),
+        click.option(
+            "--state",
+            type=click.Path(file_okay=False, path_type=Path),
+            metavar="DIR",
+            help="Approvals and journals (default: $FAULTLESS_STATE, or our own); never inside the vault.",
+        ),
+        click.option(
+            "--vault",
+            envvar="VAULT_PATH",
+            required=True,
+            type=click.Path(exists=True, file_okay=False, path_type=Path),
+            metavar="DIR",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@click.group("outbox", help=HELP, short_help="Send approved drafts from an Obsidian vault.")
+def command() -> None:
+    """Replaced by HELP above."""
+
+
+@command.command(short_help="Send what is approved, now and from now on.")
+@_shared
+@click.option("--once", is_flag=True, help="One pass, then end; exit status 1 if something failed.")
+@click.option("--approve-by-move", is_flag=True, help="Moving a note into Approved/ by hand approves it.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0.1),
+    default=5.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Between two passes.",
+)
+def run(*, once: bool, approve_by_move: bool, interval: float, **options: Any) -> int:  # noqa: ANN401 - the shared ones
+    """Settle what may have left, then send what is approved; end with Ctrl-C."""
+
+    async def work(session: Session) -> int:
+        outbox = session.make_outbox(approve_by_move=approve_by_move, on_change=_tell)
+        with session.exclude_others():
+            while True:
+                done = await outbox.run_once()
+                for fault in done.problems:
+                    _tell_problem(fault)
+                if once:
+                    bad = bool(done.problems) or any(entry.reason for entry in done.changed)
+                    return 1 if bad else VERDICT
+                await session.sleep(interval)
+
+    return _converse(work, options)
+
+
+@command.command(short_help="Show a mail exactly, ask, and record the approval.")
+@_shared
+@click.argument("note")
+@click.option("--as", "approved_by", metavar="NAME", help="Who approves (default: your user name).")
+@click.option(
+    "--expires-in", type=click.IntRange(min=1), default=7, show_default=True, metavar="DAYS", help="How long."
+)
+def approve(*, note: str, approved_by: str | None, expires_in: int, **options: Any) -> int:  # noqa: ANN401 - the shared ones
+    """NOTE is a name or a path in the vault."""
+
+    async def work(session: Session) -> int:
+        desk = session.make_desk()
+        found, content = await desk.open(note)
+        click.echo(render(found.path, content))
+        if not click.confirm("Send exactly this?", default=False):
+            click.echo("Not approved.")
+            return 1
+        approval = await desk.approve(
+            found, content, approved_by or getpass.getuser(), timedelta(days=expires_in)
+        )
+        click.echo(f"Approved until {approval.expires_at}: {approval.id}")
+        return VERDICT
+
+    return _converse(work, options)
+
+
+@command.command(short_help="Put a note into Rejected/.")
+@_shared
+@click.argument("note")
+@click.option("--reason", default="", help="For whoever wrote it.")
+def reject(*, note: str, reason: str, **options: Any) -> int:  # noqa: ANN401 - the shared ones
+    """NOTE is a name or a path in the vault."""
+
+    async def work(session: Session) -> int:
+        desk = session.make_desk()
+        found, _ = await desk.open(note)
+        _tell(await desk.reject(found, reason))
+        return VERDICT
+
+    return _converse(work, options)
+
+
+@command.command("list", short_help="Show every mail and its state.")
+@_shared
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def list_(*, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - the shared ones
+    """States: drafted, approved, sending, unknown, failed, sent, rejected."""
+
+    async def work(session: Session) -> int:
+        rows = await session.list_entries()
+        if as_json:
+            fields = [{"path": path or None, **session.describe(entry)} for path, entry in rows]
+            click.echo(json.dumps(fields, indent=2, ensure_ascii=False))
+            return VERDICT
+        for path, entry in rows:
+            click.echo(f"{entry.state.value:<9} {visible(path or entry.note)}{_because(entry.reason)}")
+        return VERDICT
+
+    return _converse(work, options)
+
+
+def _converse(work: Callable[[Session], Awaitable[int]], options: dict[str, Any]) -> int:
+    from faultless.cli.outbox_session import converse  # noqa: PLC0415 - the SDK is slow to import
+
+    status: int = converse(work, **options)
+    return status if status in range(FAULT + 1) else FAULT
+
+
+def _tell(entry: Entry) -> None:
+    click.echo(f"{entry.state.value:<9} {visible(entry.note)}{_because(entry.reason)}")
+
+
+def _tell_problem(fault: Fault) -> None:
+    click.echo(f"{fault.kind.value}: {visible(fault.message)}", err=True)
+
+
+def _because(reason: str) -> str:
+    return f"  ({visible(reason)})" if reason else ""
+
+
+def render(path: str, content: Content) -> str:
+    """Everything the recipient will get, and nothing that the terminal would hide."""
+    headers = {"To": content.to, "Cc": content.cc, "Bcc": content.bcc, "Subject": content.subject}
+    lines = [f"{visible(path)}:", "", *(f"{name}: {visible(text)}" for name, text in headers.items() if text)]
+    if content.thread:
+        lines.append(f"In reply to: {visible(content.thread)}")
+    body = "\n".join(visible(line) for line in content.body.split("\n"))
+    return "\n".join([*lines, "", body, ""])
+
+
+def visible(text: str) -> str:
+    """Characters that do not print are spelled out: a person must see what is approved."""
+    return "".join(mark if mark.isprintable() else f"\\u{{{ord(mark):x}}}" for mark in text)

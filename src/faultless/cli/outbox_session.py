@@ -1,0 +1,114 @@
+"""The two servers an outbox talks to, and the vault's own code for when its server is gone."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from faultless.approval import ApprovalStore, default_state_folder
+from faultless.cli.options import server_command
+from faultless.client import Client
+from faultless.outbox import (
+    Desk,
+    Mailer,
+    Outbox,
+    OutboxJournal,
+    Vault,
+    exclude_others,
+    list_entries,
+    locate_state,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from faultless.kit.toolset import Toolset
+    from faultless.outbox import Entry
+
+
+@dataclass
+class Session:
+    folder: Path
+    vault: Vault
+    mailer: Mailer
+    approvals: ApprovalStore
+    journal: OutboxJournal
+
+    def make_outbox(self, *, approve_by_move: bool, on_change: Callable[[Entry], None]) -> Outbox:
+        return Outbox(self.vault, self.mailer, self.approvals, self.journal, approve_by_move, on_change)
+
+    def make_desk(self) -> Desk:
+        return Desk(self.vault, self.approvals, self.journal)
+
+    def exclude_others(self) -> AbstractContextManager[None]:
+        return exclude_others(self.folder)
+
+    async def list_entries(self) -> list[tuple[str, Entry]]:
+        return await list_entries(self.vault, self.journal)
+
+    @staticmethod
+    async def sleep(seconds: float) -> None:
+        await anyio.sleep(seconds)
+
+    @staticmethod
+    def describe(entry: Entry) -> dict[str, Any]:
+        return asdict(entry)
+
+
+class DirectVault:
+    """The vault server's own tools, run here: the same guard, no second implementation."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._toolset: Toolset | None = None
+
+    async def __call__(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        from faultless.kit.toolset import Call  # noqa: PLC0415 - only when the server is gone
+        from faultless.servers.obsidian import server  # noqa: PLC0415 - as above
+
+        if self._toolset is None:
+            self._toolset = server.build(self._folder, {"vault": str(self._folder), "allow_approvals": True})
+        output = await self._toolset.tools[tool].run(arguments, Call())
+        return dict(output.payload or {})
+
+
+def converse(
+    work: Callable[[Session], Awaitable[int]],
+    *,
+    vault: Path,
+    state: Path | None,
+    gmail_command: str | None,
+    obsidian_command: str | None,
+) -> int:
+    folder, state_folder = vault.resolve(), (state or default_state_folder()).absolute()
+    place = locate_state(state_folder, folder)
+    gmail = _split(gmail_command) or server_command("gmail", ["--state", str(state_folder)])
+    obsidian = _split(obsidian_command) or server_command(
+        "obsidian", ["--vault", str(folder), "--allow-approvals"]
+    )
+
+    async def run() -> int:
+        async with AsyncExitStack() as stack:
+            calls = place / "calls"
+            notes = await stack.enter_async_context(Client(obsidian, journal=calls))
+            mail = await stack.enter_async_context(Client(gmail, journal=calls))
+            session = Session(
+                folder,
+                Vault(notes, DirectVault(folder)),
+                Mailer(mail),
+                ApprovalStore(state_folder / "approvals"),
+                OutboxJournal(place / "journal.jsonl"),
+            )
+            return await work(session)
+
+    return anyio.run(run)
+
+
+def _split(words: str | None) -> list[str]:
+    return shlex.split(words) if words else []

@@ -1,0 +1,84 @@
+"""The states of a mail on its way out, and the journal that remembers them through kill -9.
+
+state     where the note is   meaning
+drafted   Drafts/             written, nobody approved it
+approved  Approved/           approved; nothing was asked of Gmail
+sending   Approved/           Gmail was or is about to be asked: find out before anything else
+unknown   Approved/           it may have left, and nobody could tell yet
+failed    Approved/           it did not leave; the note says why
+sent      Done/               it left
+rejected  Rejected/           a person said no
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from faultless.approval.durable import append_line, read_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from faultless.contract import Json
+
+
+class State(StrEnum):
+    DRAFTED = "drafted"
+    APPROVED = "approved"
+    SENDING = "sending"
+    UNKNOWN = "unknown"
+    FAILED = "failed"
+    SENT = "sent"
+    REJECTED = "rejected"
+
+
+UNSETTLED = frozenset({State.SENDING, State.UNKNOWN})
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is known of one mail; the newest of a note counts."""
+
+    note: str
+    """The note's file name; it keeps it from folder to folder."""
+    state: State
+    approval_id: str = ""
+    reason: str = ""
+    kind: str = ""
+    """Of the fault, where there was one."""
+    message_id: str = ""
+    via: str = ""
+    """`server`, or `fallback` where the vault was changed without its server."""
+    time: str = ""
+
+
+_NAMES = tuple(field.name for field in fields(Entry))
+
+
+class OutboxJournal:
+    """Lines are only added; a torn one is passed over."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def add(self, entry: Entry) -> Entry:
+        stamped = {**asdict(entry), "time": datetime.now(UTC).isoformat()}
+        append_line(self._path, stamped)
+        return _read(stamped)
+
+    def load(self) -> dict[str, Entry]:
+        """The newest entry of every note."""
+        newest: dict[str, Entry] = {}
+        for record in read_lines(self._path):
+            if record.get("note") and record.get("state") in set(State):
+                entry = _read(record)
+                newest[entry.note] = entry
+        return newest
+
+
+def _read(record: dict[str, Json]) -> Entry:
+    known = {name: str(record.get(name) or "") for name in _NAMES}
+    return Entry(**(known | {"state": State(known["state"])}))  # type: ignore[arg-type]  # the one that is no text

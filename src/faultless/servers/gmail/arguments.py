@@ -1,0 +1,104 @@
+"""What the tools take. Texts are stripped, addresses checked, ids cannot be anything but ids."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
+
+from faultless.kit.toolset import Arguments
+from faultless.servers.gmail.addresses import check_addresses, check_line, check_some_addresses
+
+LONGEST_BODY = 2_000_000
+LONGEST_SUBJECT = 990
+"""Below the limit of a header line, in the bytes SMTP counts."""
+
+GmailId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=256)]
+Label = Annotated[str, Field(min_length=1, max_length=225), AfterValidator(check_line)]
+Recipients = Annotated[str, Field(max_length=20_000), AfterValidator(check_some_addresses)]
+MoreRecipients = Annotated[str, Field(max_length=20_000), AfterValidator(check_addresses)]
+Subject = Annotated[str, Field(max_length=LONGEST_SUBJECT), AfterValidator(check_line)]
+Body = Annotated[str, Field(max_length=LONGEST_BODY)]
+PageToken = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.~=+/-]+$", max_length=2000)]
+MaxResults = Annotated[int, Field(ge=1, le=100)]
+MaxBodyChars = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+class GmailArguments(Arguments):
+    model_config = ConfigDict(str_strip_whitespace=True)
+
+
+class HealthCheck(GmailArguments):
+    pass
+
+
+class Letter(GmailArguments):
+    to: Recipients
+    """One or more addresses, separated by commas."""
+    subject: Subject
+    body: Body
+    """Plain text."""
+    cc: MoreRecipients = ""
+    bcc: MoreRecipients = ""
+    html: Body = ""
+    """The same as HTML, beside the plain text."""
+    reply_to_message_id: GmailId | None = None
+    """Gmail's id of the message this answers; the reply joins its thread."""
+
+
+class SendEmail(Letter):
+    approval_id: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")] | None = None
+    """From `faultless outbox approve`; holds for exactly this content, once."""
+
+
+class CreateDraft(Letter):
+    pass
+
+
+class GetSendStatus(GmailArguments):
+    send_id: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+    """The approval id, or the send_id that a fault's details name."""
+
+
+class ListEmails(GmailArguments):
+    query: Annotated[str, Field(max_length=2000)] = "is:unread"
+    """As in Gmail's search box."""
+    max_results: MaxResults = 10
+    page_token: PageToken | None = None
+    """next_page_token of the answer before."""
+
+
+class GetEmail(GmailArguments):
+    message_id: GmailId
+    max_body_chars: MaxBodyChars = 20_000
+    """A longer body is cut, and says how much is missing."""
+
+
+class GetThread(GmailArguments):
+    thread_id: GmailId
+    max_body_chars: MaxBodyChars = 5_000
+    """For each message."""
+    max_messages: MaxResults = 20
+
+
+class ListDrafts(GmailArguments):
+    max_results: MaxResults = 10
+    page_token: PageToken | None = None
+
+
+class MoveEmail(GmailArguments):
+    message_id: GmailId
+    destination_label: Label
+    """A label's name; INBOX, SPAM and TRASH too, and ARCHIVE for out of the inbox."""
+
+
+class AddLabel(GmailArguments):
+    message_id: GmailId
+    label_name: Label
+    """Made if there is none; a slash nests."""
+
+
+class GetAttachment(GmailArguments):
+    message_id: GmailId
+    part_id: Annotated[str, StringConstraints(pattern=r"^[0-9]{1,4}([.][0-9]{1,4}){0,49}$")]
+    """From get_email."""

@@ -1,0 +1,140 @@
+"""An outbox between a fake Gmail and a vault on disk, with both servers in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+import pytest
+from faultless.servers.obsidian import server as obsidian
+
+from faultless.approval import Approval, ApprovalStore
+from faultless.cli.outbox_session import DirectVault
+from faultless.client import Client
+from faultless.kit.server import Boundary
+from faultless.outbox import Desk, Entry, Mailer, Outbox, OutboxJournal, Pass, State, Vault, list_entries
+from faultless.servers.gmail.access import Access
+from faultless.servers.gmail.rest import Rest
+from faultless.servers.gmail.settings import read_settings
+from faultless.servers.gmail.toolset import build_toolset
+from tests.servers.gmail.conftest import write_login
+from tests.servers.gmail.fake import FakeGmail
+from tests.servers.gmail.fake.account import Stored
+
+T = TypeVar("T")
+NOTE = """\
+---
+to: Ann <ann@example.com>
+subject: {subject}
+status: pending_approval
+---
+CANARY-body of {subject}
+"""
+
+
+@dataclass
+class Rig:
+    """Everything an outbox needs; `gone` names servers that cannot be started."""
+
+    home: Path
+    gmail: FakeGmail
+    approve_by_move: bool = False
+    gone: set[str] = field(default_factory=set)
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.folder = self.home / "vault"
+        for name in ("Drafts", "Approved", "Done", "Rejected"):
+            (self.folder / name).mkdir(parents=True)
+        self.approvals = ApprovalStore(self.home / "state" / "approvals")
+        self.journal = OutboxJournal(self.home / "state" / "outbox" / "journal.jsonl")
+        write_login(self.home, self.gmail)
+
+    def draft(self, subject: str, folder: str = "Drafts", text: str = NOTE) -> Path:
+        path = self.folder / folder / f"{subject}.md"
+        path.write_text(text.format(subject=subject))
+        return path
+
+    def run(self) -> Pass:
+        async def work(vault: Vault, mailer: Mailer) -> Pass:
+            outbox = Outbox(vault, mailer, self.approvals, self.journal, self.approve_by_move)
+            return await outbox.run_once()
+
+        return self._converse(work)
+
+    def approve(self, name: str) -> Approval:
+        async def work(vault: Vault, _: Mailer) -> Approval:
+            desk = Desk(vault, self.approvals, self.journal)
+            note, content = await desk.open(name)
+            return await desk.approve(note, content, "a person")
+
+        return self._converse(work)
+
+    def reject(self, name: str, reason: str) -> Entry:
+        async def work(vault: Vault, _: Mailer) -> Entry:
+            desk = Desk(vault, self.approvals, self.journal)
+            note, _content = await desk.open(name)
+            return await desk.reject(note, reason)
+
+        return self._converse(work)
+
+    def states(self) -> dict[str, str]:
+        async def work(vault: Vault, _: Mailer) -> list[tuple[str, Entry]]:
+            return await list_entries(vault, self.journal)
+
+        return {path or entry.note: entry.state.value for path, entry in self._converse(work)}
+
+    def delivered(self, subject: str) -> list[Stored]:
+        return [it for it in self.gmail.account.delivered if it.header("Subject") == subject]
+
+    def files(self) -> set[str]:
+        return {path.relative_to(self.folder).as_posix() for path in self.folder.glob("*/*.md")}
+
+    def _converse(self, work: Callable[[Vault, Mailer], Awaitable[T]]) -> T:
+        async def run() -> T:
+            settings = read_settings(
+                self.home,
+                {
+                    "token": self.home / "token.json",
+                    "state": self.home / "state",
+                    "api_url": self.gmail.url,
+                    "timeout": 3.0,
+                    **self.options,
+                },
+            )
+            rest = Rest(Access(settings.token_path), settings.api_url)
+            notes = obsidian.build(self.folder, {"vault": str(self.folder), "allow_approvals": True})
+            servers = {"gmail": build_toolset(settings, rest), "obsidian": notes}
+            async with AsyncExitStack() as stack:
+                stack.push_async_callback(rest.aclose)
+                clients = {
+                    name: await stack.enter_async_context(
+                        Client([f"no-such-{name}"] if name in self.gone else Boundary(toolset).server)
+                    )
+                    for name, toolset in servers.items()
+                }
+                vault = Vault(clients["obsidian"], DirectVault(self.folder))
+                return await work(vault, Mailer(clients["gmail"]))
+
+        return anyio.run(run)
+
+
+@pytest.fixture
+def gmail() -> Iterator[FakeGmail]:
+    with FakeGmail() as fake:
+        yield fake
+    assert fake.violations == []
+    assert fake.plan.left() == {}
+
+
+@pytest.fixture
+def rig(tmp_path: Path, gmail: FakeGmail) -> Rig:
+    return Rig(tmp_path, gmail)
+
+
+def state_of(done: Pass) -> list[State]:
+    return [entry.state for entry in done.changed]

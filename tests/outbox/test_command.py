@@ -1,0 +1,72 @@
+"""The outbox as a person uses it: real servers, real files."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+
+import pytest
+from click.testing import CliRunner, Result
+
+from faultless.approval import Content
+from faultless.cli import faultless
+from faultless.cli.outbox import command, render, visible
+from faultless.contract import Fault, FaultKind
+from tests.outbox.conftest import Rig
+from tests.servers.gmail.conftest import gmail_command
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(rig: Rig) -> Run:
+    gmail = shlex.join(gmail_command(rig.home, rig.gmail, "--timeout=3"))
+    places = ["--vault", str(rig.folder), "--state", str(rig.home / "state"), "--gmail-command", gmail]
+
+    def invoke(verb: str, *words: str, typed: str = "") -> Result:
+        return CliRunner().invoke(command, [verb, *places, *words], input=typed, standalone_mode=False)
+
+    return invoke
+
+
+def test_a_person_sees_the_mail_says_yes_and_it_leaves(rig: Rig, run: Run) -> None:
+    rig.draft("hello")
+    assert run("approve", "hello", typed="n\n").return_value == 1
+    assert rig.files() == {"Drafts/hello.md"}
+    approved = run("approve", "Drafts/hello.md", "--as", "Bo", typed="y\n")
+    assert "To: Ann <ann@example.com>" in approved.stdout
+    assert "CANARY-body of hello" in approved.stdout
+    sent = run("run", "--once")
+    assert sent.return_value == 0
+    assert "sent      hello.md" in sent.stdout
+    assert len(rig.delivered("hello")) == 1
+    listed = run("list", "--json")
+    (row,) = json.loads(listed.stdout)
+    assert (row["path"], row["state"]) == ("Done/hello.md", "sent")
+    (approval,) = (rig.home / "state" / "approvals").iterdir()
+    assert json.loads(approval.read_text())["approved_by"] == "Bo"
+    assert "CANARY" not in sent.output + listed.output
+
+
+def test_a_note_that_is_not_there_is_a_fault(run: Run) -> None:
+    told = run("approve", "nothing-there", typed="y\n").exception
+    assert isinstance(told, Fault)
+    assert told.kind is FaultKind.NOT_FOUND
+    assert "outbox list" in (told.hint or "")
+
+
+def test_what_the_terminal_would_hide_is_spelled_out() -> None:
+    assert visible("pay\u202eeve\x1b[8m") == "pay\\u{202e}eve\\u{1b}[8m"
+    shown = render("a.md", Content(to="a@example.com", subject="x", body="one\ntwo\x00", thread="abc"))
+    assert "one\ntwo\\u{0}" in shown
+    assert "In reply to: abc" in shown
+
+
+@pytest.mark.parametrize("verb", ["run", "approve", "reject", "list"])
+def test_every_outbox_command_has_help(verb: str) -> None:
+    assert "--vault" in CliRunner().invoke(faultless, ["outbox", verb, "--help"]).stdout
+
+
+def test_the_command_line_knows_the_login() -> None:
+    assert "--client" in CliRunner().invoke(faultless, ["login", "gmail", "--help"]).stdout

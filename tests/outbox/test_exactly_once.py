@@ -1,0 +1,170 @@
+"""The ledger: many mails, faults at random, servers and outboxes killed; nothing leaves twice, nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import random
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+
+import psutil
+import pytest
+
+from faultless.outbox import Entry, State, locate_state, read_letter
+from faultless.outbox.letter import Note
+from faultless.outbox.states import OutboxJournal
+from tests.outbox.conftest import Rig
+from tests.servers.gmail.conftest import gmail_command
+from tests.servers.gmail.fake import Trouble
+from tests.servers.gmail.fake.trouble import refuse
+
+DEADLINE_SECONDS = 600
+TROUBLES = [
+    Trouble("drop_before"),
+    Trouble("drop_after"),
+    Trouble("drop_after"),
+    Trouble("truncate"),
+    Trouble("garbage"),
+    refuse(500),
+    refuse(503),
+    refuse(401, "authError"),
+    refuse(429, "rateLimitExceeded", Retry_After="0"),
+    refuse(403, "userRateLimitExceeded"),
+]
+
+
+class Chaos:
+    """Decides for every request whether it meets trouble, and now and then kills somebody."""
+
+    def __init__(self, seed: int, *, trouble: float, calls_between_kills: int, victims: list[str]) -> None:
+        self._random = random.Random(seed)
+        self._trouble = trouble
+        self._between = calls_between_kills
+        self._victims = victims
+        self._lock = threading.Lock()
+        self._until_kill = calls_between_kills
+        self.outbox: int | None = None
+        self.killed: Counter[str] = Counter()
+
+    def decide(self, method: str) -> Trouble | None:
+        with self._lock:
+            self._until_kill -= 1
+            if self._until_kill <= 0 and self._victims and self.outbox is not None:
+                self._until_kill = self._random.randint(1, 2 * self._between)
+                self._kill(self._victims.pop())
+            is_met = method.startswith("drafts.") and self._random.random() < self._trouble
+            return self._random.choice(TROUBLES) if is_met else None
+
+    def _kill(self, who: str) -> None:
+        try:
+            outbox = psutil.Process(self.outbox)
+            victims = (
+                [outbox]
+                if who == "outbox"
+                else [
+                    it for it in outbox.children(recursive=True) if "serve_gmail.py" in " ".join(it.cmdline())
+                ]
+            )
+            for victim in victims:
+                os.kill(victim.pid, signal.SIGKILL)
+                self.killed[who] += 1
+        except (psutil.NoSuchProcess, ProcessLookupError):
+            pass
+
+
+def fill(rig: Rig, count: int) -> OutboxJournal:
+    """Approved notes, as `approve` leaves them."""
+    journal = OutboxJournal(locate_state(rig.home / "state", rig.folder) / "journal.jsonl")
+    for number in range(count):
+        name = f"mail {number}"
+        path = rig.draft(name, "Approved")
+        note = Note(
+            f"Approved/{path.name}",
+            {"to": "Ann <ann@example.com>", "subject": name},
+            f"CANARY-body of {name}",
+            "",
+        )
+        approval = rig.approvals.record(read_letter(note), approved_by="a person")
+        journal.add(Entry(path.name, State.APPROVED, approval.id))
+    return journal
+
+
+def run_outbox(rig: Rig, chaos: Chaos | None) -> int:
+    gmail = shlex.join(gmail_command(rig.home, rig.gmail, "--timeout=2"))
+    places = ["--vault", str(rig.folder), "--state", str(rig.home / "state"), "--gmail-command", gmail]
+    command = [sys.executable, "-m", "faultless", "outbox", "run", "--once", *places]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as outbox:
+        if chaos is not None:
+            chaos.outbox = outbox.pid
+        try:
+            return outbox.wait(DEADLINE_SECONDS)
+        finally:
+            if chaos is not None:
+                chaos.outbox = None
+            outbox.kill()
+
+
+def check_ledger(rig: Rig, journal: OutboxJournal, count: int) -> Counter[str]:
+    """Every mail: sent once, or still there with a state a person can act on."""
+    left = Counter(it.header("Subject") for it in rig.gmail.account.delivered)
+    assert max(left.values(), default=0) <= 1
+    entries = journal.load()
+    for number in range(count):
+        name = f"mail {number}"
+        entry = entries[f"{name}.md"]
+        in_done = (rig.folder / "Done" / f"{name}.md").exists()
+        in_approved = (rig.folder / "Approved" / f"{name}.md").exists()
+        assert in_done != in_approved
+        if in_done:
+            assert left[name] == 1
+        if entry.state in {State.APPROVED, State.FAILED, State.DRAFTED}:
+            assert left[name] == 0
+    return Counter(entry.state.value for entry in entries.values())
+
+
+def keep_ledger(rig: Rig, count: int, chaos: Chaos, most_passes: int) -> None:
+    journal = fill(rig, count)
+    rig.gmail.plan.decide = chaos.decide
+    for _ in range(most_passes):
+        status = run_outbox(rig, chaos)
+        check_ledger(rig, journal, count)
+        if status == 0:
+            break
+    rig.gmail.plan.decide = lambda _: None
+    for _ in range(3):
+        if run_outbox(rig, None) == 0:
+            break
+    assert check_ledger(rig, journal, count) == {"sent": count}
+    assert {path.parent.name for path in rig.folder.glob("*/*.md")} == {"Done"}
+
+
+def test_thirty_mails_leave_once_each_through_faults_and_kills(rig: Rig) -> None:
+    chaos = Chaos(7, trouble=0.1, calls_between_kills=25, victims=["outbox", "gmail"])
+    keep_ledger(rig, 30, chaos, most_passes=2)
+    assert chaos.killed == {"gmail": 1, "outbox": 1}
+
+
+@pytest.mark.heavy
+def test_five_hundred_mails_leave_once_each_through_faults_and_kills(rig: Rig) -> None:
+    chaos = Chaos(2026, trouble=0.15, calls_between_kills=60, victims=["outbox", "gmail"] * 10)
+    keep_ledger(rig, 500, chaos, most_passes=60)
+    assert min(chaos.killed["outbox"], chaos.killed["gmail"]) >= 5
+
+
+def test_the_ledger_sees_a_planted_second_delivery(rig: Rig) -> None:
+    journal = fill(rig, 1)
+    sent = rig.gmail.account.receive(b"Subject: mail 0\r\n\r\nx", "SENT")
+    rig.gmail.account.delivered += [sent, sent]
+    with pytest.raises(AssertionError):
+        check_ledger(rig, journal, 1)
+
+
+def test_the_ledger_sees_a_planted_loss(rig: Rig) -> None:
+    journal = fill(rig, 1)
+    (rig.folder / "Approved" / "mail 0.md").rename(rig.folder / "Done" / "mail 0.md")
+    with pytest.raises(AssertionError):
+        check_ledger(rig, journal, 1)

@@ -1,0 +1,157 @@
+"""What a mail becomes when a server is gone, refuses, or may have sent it."""
+
+from __future__ import annotations
+
+import pytest
+
+from faultless.contract import FaultKind
+from faultless.outbox import Entry, State
+from tests.outbox.conftest import Rig, state_of
+from tests.servers.gmail.fake import Trouble
+from tests.servers.gmail.fake.trouble import refuse
+
+
+def test_without_gmail_the_note_stays_and_says_why_and_leaves_later(rig: Rig) -> None:
+    rig.draft("patient")
+    rig.approve("patient")
+    rig.gone.add("gmail")
+    assert state_of(rig.run()) == [State.FAILED]
+    assert rig.states() == {"Approved/patient.md": "failed"}
+    text = (rig.folder / "Approved" / "patient.md").read_text()
+    assert "status: failed" in text
+    assert "outbox_reason:" in text
+    rig.gone.clear()
+    assert state_of(rig.run()) == [State.SENT]
+    assert "outbox_reason: null" in (rig.folder / "Done" / "patient.md").read_text()
+    assert len(rig.delivered("patient")) == 1
+
+
+def test_without_the_vault_server_files_are_moved_by_its_own_code_and_that_is_recorded(rig: Rig) -> None:
+    rig.draft("direct")
+    rig.approve("direct")
+    rig.gone.add("obsidian")
+    (entry,) = rig.run().changed
+    assert (entry.state, entry.via) == (State.SENT, "fallback")
+    assert rig.files() == {"Done/direct.md"}
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [refuse(503), Trouble("drop_before"), refuse(429, "rateLimitExceeded")],
+    ids=["503", "drop", "429"],
+)
+def test_a_mail_that_did_not_leave_is_failed_and_goes_next_time(rig: Rig, trouble: Trouble) -> None:
+    rig.draft("retry")
+    rig.approve("retry")
+    rig.gmail.plan.add("drafts.send", trouble)
+    assert state_of(rig.run()) == [State.FAILED]
+    assert rig.delivered("retry") == []
+    assert state_of(rig.run()) == [State.SENT]
+    assert len(rig.delivered("retry")) == 1
+
+
+def test_a_refusal_that_needs_a_person_is_not_tried_again_until_approved_anew(rig: Rig) -> None:
+    rig.draft("refused")
+    rig.approve("refused")
+    rig.gmail.plan.add("drafts.send", refuse(403, "insufficientPermissions"))
+    assert state_of(rig.run()) == [State.FAILED]
+    calls = len(rig.gmail.calls)
+    assert rig.run().changed == []
+    assert len(rig.gmail.calls) == calls
+    rig.approve("refused")
+    assert state_of(rig.run()) == [State.SENT]
+    assert len(rig.delivered("refused")) == 1
+
+
+def test_a_mail_that_may_have_left_is_unknown_until_it_is_found(rig: Rig) -> None:
+    rig.draft("perhaps")
+    rig.approve("perhaps")
+    rig.gmail.plan.add("drafts.send", Trouble("drop_after"))
+    rig.gmail.account.hides_sent = True
+    assert state_of(rig.run()) == [State.UNKNOWN]
+    assert "Sent folder" in (rig.folder / "Approved" / "perhaps.md").read_text()
+    assert state_of(rig.run()) == [State.UNKNOWN]
+    rig.gmail.account.hides_sent = False
+    assert state_of(rig.run()) == [State.SENT]
+    assert rig.files() == {"Done/perhaps.md"}
+    assert len(rig.delivered("perhaps")) == 1
+
+
+def test_what_was_being_sent_is_settled_before_anything_else_leaves(rig: Rig) -> None:
+    rig.draft("alpha")
+    rig.draft("zulu")
+    for name in ("alpha", "zulu"):
+        rig.approve(name)
+    entry = rig.journal.load()["zulu.md"]
+    rig.journal.add(Entry("zulu.md", State.SENDING, entry.approval_id))
+    done = rig.run()
+    assert [it.note for it in done.changed] == ["zulu.md", "alpha.md"]
+    assert [len(rig.delivered(name)) for name in ("alpha", "zulu")] == [1, 1]
+
+
+def test_nothing_is_sent_while_its_fate_cannot_be_looked_up(rig: Rig) -> None:
+    rig.draft("blind")
+    approval = rig.approve("blind")
+    rig.journal.add(Entry("blind.md", State.SENDING, approval.id))
+    rig.gone.add("gmail")
+    assert state_of(rig.run()) == [State.UNKNOWN]
+    assert rig.states() == {"Approved/blind.md": "unknown"}
+
+
+@pytest.mark.parametrize("state", [State.SENT, State.SENDING])
+def test_a_crash_after_sending_and_before_filing_files_it(rig: Rig, state: State) -> None:
+    path = rig.draft("crash")
+    approval = rig.approve("crash")
+    text = (rig.folder / "Approved" / "crash.md").read_text()
+    rig.run()
+    (sent,) = rig.delivered("crash")
+    (rig.folder / "Done" / "crash.md").unlink()
+    (rig.folder / "Approved" / path.name).write_text(text)
+    rig.journal.add(Entry("crash.md", state, approval.id, message_id=sent.id))
+    assert state_of(rig.run()) == [State.SENT]
+    assert rig.files() == {"Done/crash.md"}
+    assert len(rig.delivered("crash")) == 1
+
+
+def test_a_note_changed_after_its_approved_version_left_is_not_filed_as_sent(rig: Rig) -> None:
+    rig.draft("moving target")
+    approval = rig.approve("moving target")
+    path = rig.folder / "Approved" / "moving target.md"
+    rig.journal.add(Entry(path.name, State.SENT, approval.id, message_id="abc"))
+    path.write_text(path.read_text() + "more\n")
+    (entry,) = rig.run().changed
+    assert entry.state is State.DRAFTED
+    assert "left as message abc" in entry.reason
+    assert rig.gmail.account.delivered == []
+
+
+def test_a_note_taken_away_while_it_was_being_sent_is_still_settled(rig: Rig) -> None:
+    rig.draft("vanished")
+    approval = rig.approve("vanished")
+    (rig.folder / "Approved" / "vanished.md").unlink()
+    rig.journal.add(Entry("vanished.md", State.SENDING, approval.id))
+    assert rig.states() == {"vanished.md": "sending"}
+    assert state_of(rig.run()) == [State.APPROVED]
+    assert rig.gmail.account.delivered == []
+
+
+def test_one_note_s_trouble_does_not_hold_up_the_others(rig: Rig) -> None:
+    rig.draft("aaa")
+    rig.draft("bbb")
+    for name in ("aaa", "bbb"):
+        rig.approve(name)
+    (rig.folder / "Approved" / "aaa.md").write_text("---\nto: [\n---\nx\n")
+    done = rig.run()
+    assert [fault.kind for fault in done.problems] == [FaultKind.PARSE_ERROR]
+    assert state_of(done) == [State.SENT]
+
+
+def test_no_text_of_a_mail_is_in_any_journal(rig: Rig) -> None:
+    rig.draft("secret")
+    rig.approve("secret")
+    rig.gmail.plan.add("drafts.send", refuse(503))
+    rig.run()
+    rig.run()
+    written = [path for path in (rig.home / "state").rglob("*") if path.is_file()]
+    assert len(written) >= 4
+    assert not [path.name for path in written if "CANARY" in path.read_text()]
