@@ -1,8 +1,12 @@
-"""Writes into a vault with no room left and prints what happened: `python cramped.py FOLDER`."""
+"""Writes into a vault that takes nothing more and prints what happened.
+
+`python cramped.py FOLDER full` fills the disk, `… FOLDER limit` limits the size of files, `… FOLDER readonly` remounts.
+"""
 
 import json
 import os
 import resource
+import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -33,7 +37,7 @@ def attempt(vault: Vault, name: str) -> str:
 
 
 def _fill(path: Path) -> None:
-    """Until the disk is full, or the limit is reached."""
+    """Until there is no room left."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT)
     with suppress(OSError):
         while os.write(descriptor, b"\0" * 4096):
@@ -41,11 +45,16 @@ def _fill(path: Path) -> None:
     os.close(descriptor)
 
 
-def main(root: Path) -> dict[str, object]:
+def main(root: Path, how: str) -> dict[str, object]:
     (root / "a.md").write_text("old a")
     (root / "b.md").write_text("old b")
     (root / "links.md").write_text("[[b]] " * 15_000)
-    _fill(root / "filler.bin")
+    if how == "limit":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+    elif how == "full":
+        _fill(root / "filler.bin")
+    else:
+        subprocess.run(["mount", "-o", "remount,ro", str(root)], check=True, timeout=60)
     vault = Vault(root)
     outcomes = {name: attempt(vault, name) for name in ("write", "create", "patch", "move")}
     notes = {path.name: path.read_text()[:20] for path in root.glob("*.md")}
@@ -54,6 +63,4 @@ def main(root: Path) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 2:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
-    sys.stdout.write(json.dumps(main(Path(sys.argv[1]))))
+    sys.stdout.write(json.dumps(main(Path(sys.argv[1]), sys.argv[2])))

@@ -130,7 +130,7 @@ LINK_TEXTS = st.builds(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(
     st.lists(PATHS, min_size=2, max_size=9, unique_by=str.casefold),
     st.lists(st.lists(LINK_TEXTS, max_size=5), min_size=9, max_size=9),

@@ -1,7 +1,7 @@
 """Bytes to parts and back."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faultless.contract import Fault, FaultKind, Json
@@ -35,6 +35,7 @@ def test_any_bytes_come_back_unchanged(data: bytes) -> None:
     assert Note.parse(data).encode() == data
 
 
+@settings(max_examples=40)
 @given(FIELDS, BODIES)
 def test_a_written_note_reads_back_as_what_was_written(fields: dict[str, Json], body: str) -> None:
     note = Note.blank().with_fields(fields, keep_others=True).with_body(body)
@@ -43,6 +44,7 @@ def test_a_written_note_reads_back_as_what_was_written(fields: dict[str, Json], 
     assert again.body == body
 
 
+@settings(max_examples=40)
 @given(FIELDS, FIELDS, st.sampled_from(["\n", "\r\n"]))
 def test_merging_sets_the_new_fields_and_keeps_the_others(
     old: dict[str, Json], new: dict[str, Json], newline: str
@@ -52,6 +54,7 @@ def test_merging_sets_the_new_fields_and_keeps_the_others(
     assert same(frontmatter.read(merged), {**old, **new})
 
 
+@settings(max_examples=40)
 @given(FIELDS, FIELDS)
 def test_replacing_leaves_exactly_the_new_fields(old: dict[str, Json], new: dict[str, Json]) -> None:
     text = frontmatter.edit("", old, keep_others=True)
@@ -184,6 +187,7 @@ def test_latin_1_is_shown_but_never_rewritten() -> None:
     assert caught.value.kind is FaultKind.UNSUPPORTED
 
 
+@settings(max_examples=40)
 @given(FIELDS)
 def test_the_quick_reader_agrees_with_the_exact_one(fields: dict[str, Json]) -> None:
     text = frontmatter.edit("", fields, keep_others=True)
