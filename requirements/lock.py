@@ -22,6 +22,10 @@ TARGETS = {
     "dev": ["pyproject.toml", "--all-extras", "--group=dev"],
     "bench": ["requirements/bench.in"],
     "public-servers": ["requirements/public-servers.in"],
+    "suites": ["requirements/suites.in"],
+    "peer-pytest-runner": ["requirements/peer-pytest-runner.in"],
+    "peer-tools-py": ["requirements/peer-tools-py.in"],
+    "peer-pytest-evidence": ["requirements/peer-pytest-evidence.in"],
 }
 
 for name, sources in TARGETS.items():
