@@ -8,7 +8,9 @@ ROOT = Path(__file__).parent.parent
 PEERS = ROOT / ".bench"
 
 
-def environment(name: str, requirements: str = "requirements/bench.txt") -> Path:
+def environment(
+    name: str, requirements: str = "requirements/bench.txt", base: str | Path = sys.executable
+) -> Path:
     """The interpreter of a virtual environment with those requirements."""
     home = PEERS / name
     python = home / "bin" / "python"
@@ -16,7 +18,7 @@ def environment(name: str, requirements: str = "requirements/bench.txt") -> Path
     stamp = home / "requirements.txt"
     if not stamp.exists() or stamp.read_text() != pinned:
         uv = Path(sys.executable).with_name("uv")
-        subprocess.run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, home], check=True)
+        subprocess.run([uv, "venv", "--quiet", "--clear", "--python", base, home], check=True)
         subprocess.run(
             [uv, "pip", "sync", "--quiet", "--require-hashes", "--python", python, ROOT / requirements],
             check=True,

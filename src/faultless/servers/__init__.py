@@ -3,6 +3,7 @@
 SERVERS: dict[str, str] = {
     "gmail": "faultless.servers.gmail",
     "obsidian": "faultless.servers.obsidian",
+    "pytest": "faultless.servers.pytest",
     "symbolic": "faultless.servers.symbolic",
     "toolbox": "faultless.servers.toolbox",
 }

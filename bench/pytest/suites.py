@@ -1,0 +1,80 @@
+"""Public packages whose tests ship with their source: fetched once, pinned by requirements/suites.txt."""
+
+import re
+import subprocess
+import sys
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.peers import PEERS, ROOT, environment
+
+SDISTS = PEERS / "sdists"
+PINNED = "requirements/suites.txt"
+CONFIGS = {".toml", ".cfg", ".ini"}
+MARKS = ["[tool.pytest", "[pytest]", "[tool:pytest]"]
+
+
+@dataclass(frozen=True)
+class Suite:
+    name: str
+    tests: str
+    """The folder that holds them."""
+    one: str
+    """A single test, for the time of one call."""
+
+
+SUITES = [
+    Suite("packaging", "tests", "tests/test_version.py::TestVersion::test_version_hash"),
+    Suite("attrs", "tests", "tests/test_setattr.py::TestSetAttr::test_change"),
+    Suite("click", "tests", "tests/test_basic.py::test_basic_functionality"),
+    Suite("jinja2", "tests", "tests/test_api.py::TestExtendedAPI::test_item_and_attribute"),
+    Suite("pluggy", "testing", "testing/test_hookcaller.py"),
+    Suite("more-itertools", "tests", "tests/test_recipes.py::TakeTests"),
+]
+
+
+def python() -> Path:
+    return environment("suites", PINNED)
+
+
+def version_of(name: str) -> str:
+    text = (ROOT / PINNED).read_text()
+    (found,) = re.findall(rf"^{re.escape(name)}==([^\s;]+)", text, re.MULTILINE)
+    return str(found)
+
+
+def fetch(suite: Suite) -> Path:
+    """The unpacked source."""
+    version = version_of(suite.name)
+    folder = SDISTS / f"{suite.name}-{version}"
+    if not folder.exists():
+        SDISTS.mkdir(parents=True, exist_ok=True)
+        wanted = f"{suite.name}=={version}"
+        command = [
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--no-binary",
+            ":all:",
+            "--dest",
+            SDISTS,
+            wanted,
+        ]
+        subprocess.run([sys.executable, *map(str, command)], check=True)
+        (archive,) = SDISTS.glob(f"{suite.name.replace('-', '?')}-{version}.tar.gz")
+        with tarfile.open(archive) as opened:
+            opened.extractall(SDISTS, filter="data")
+        (SDISTS / archive.name.removesuffix(".tar.gz")).rename(folder)
+        if not any(
+            mark in path.read_text()
+            for path in folder.glob("*.*")
+            for mark in MARKS
+            if path.suffix in CONFIGS
+        ):
+            (folder / "pytest.ini").write_text(
+                "[pytest]\n"
+            )  # else the repository around .bench would be its root
+    return folder

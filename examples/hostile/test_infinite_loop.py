@@ -1,0 +1,11 @@
+def test_before():
+    assert True
+
+
+def spin():
+    while True:
+        pass
+
+
+def test_spins():
+    spin()

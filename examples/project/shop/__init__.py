@@ -1,0 +1,1 @@
+"""A shop that forgets discounts and waits for a warehouse that never answers."""

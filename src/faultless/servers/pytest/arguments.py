@@ -1,0 +1,105 @@
+"""What the tools accept. Whatever needs the project's folder to be judged is judged in `selection`."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
+
+from faultless.kit.toolset import Arguments
+from faultless.servers.pytest.expressions import check_expression
+
+NODE_IDS_AT_MOST = 2000
+TEXT_AT_MOST = 4000
+DISCOVERY_LIMIT = 500
+
+
+def _check_markers(text: str) -> str:
+    check_expression(text, allows_arguments=True)
+    return text
+
+
+def _check_keywords(text: str) -> str:
+    check_expression(text, allows_arguments=False)
+    return text
+
+
+def _check_glob(text: str) -> str:
+    if text.count("[") != text.count("]") or re.search(r"\[\]|\[!\]", text):
+        raise ValueError("not a glob pattern: unbalanced or empty brackets")
+    if text.startswith(("/", "-")) or ".." in text.split("/"):
+        raise ValueError("not a file name pattern: it may not start with '/' or '-' nor contain '..'")
+    if "\0" in text or "\n" in text:
+        raise ValueError("not a file name pattern: it holds a NUL or a line end")
+    re.compile(fnmatch.translate(text))
+    return text
+
+
+def _advertise_plainly(schema: dict[str, Any]) -> None:
+    """Null is tolerated for "not given", but not worth the tokens of saying so."""
+    for rule in schema["properties"].values():
+        rule.update(next((option for option in rule.pop("anyOf", ()) if option.get("type") != "null"), {}))
+        if rule.get("default", ...) is None:
+            del rule["default"]
+
+
+_PLAIN = ConfigDict(json_schema_extra=_advertise_plainly)
+
+Text = Annotated[str, StringConstraints(min_length=1, max_length=TEXT_AT_MOST)]
+Markers = Annotated[Text, AfterValidator(_check_markers)]
+Keywords = Annotated[Text, AfterValidator(_check_keywords)]
+Glob = Annotated[Text, AfterValidator(_check_glob)]
+
+
+class ExecuteTests(Arguments):
+    model_config = _PLAIN
+
+    node_ids: Annotated[list[Text], Field(max_length=NODE_IDS_AT_MOST)] | None = None
+    """Specific test node IDs to execute (e.g., 'tests/test_user.py::test_login'); files and folders too"""
+    markers: Markers | None = None
+    """Pytest marker expression for filtering (e.g., 'not slow and integration')"""
+    keywords: Keywords | None = None
+    """Keyword expression for test name matching (e.g., 'test_user')"""
+    verbosity: Annotated[int, Field(ge=-2, le=2)] = 0
+    """Output verbosity level: -2 (quietest) to 2 (most verbose); from 1 on passing tests are listed too"""
+    failfast: bool = False
+    """Stop execution on first failure"""
+    maxfail: Annotated[int, Field(ge=1)] | None = None
+    """Stop execution after N failures"""
+    show_capture: bool | None = None
+    """Include captured stdout/stderr of failing tests (default: yes from verbosity 0 on)"""
+    timeout: Annotated[int, Field(ge=1)] | None = None
+    """Execution timeout in seconds"""
+    last_failed: bool = False
+    """Run only the tests that failed last time; if none did, run nothing"""
+    json_report: bool = False
+    """Also return every phase of every test, in the shape of pytest-json-report"""
+    color: bool = False
+    """Keep ANSI colour codes in text_output"""
+
+    @model_validator(mode="after")
+    def _exclude_each_other(self) -> Self:
+        if self.failfast and self.maxfail is not None:
+            raise ValueError("failfast and maxfail exclude each other (failfast is maxfail 1)")
+        return self
+
+
+class DiscoverTests(Arguments):
+    model_config = _PLAIN
+
+    path: Text | None = None
+    """Directory or file path to discover tests within (default: project root)"""
+    pattern: Glob | None = None
+    """Test file pattern (default: the project's own, else 'test_*.py' or '*_test.py')"""
+    markers: Markers | None = None
+    """Pytest marker expression for filtering"""
+    keywords: Keywords | None = None
+    """Keyword expression for test name matching"""
+    limit: Annotated[int, Field(ge=1, le=10_000)] = DISCOVERY_LIMIT
+    """How many tests to return at most"""
+    offset: Annotated[int, Field(ge=0)] = 0
+    """How many tests to pass over first: next_offset of the answer before"""
+    compact: bool = False
+    """Return node ids only, in node_ids"""

@@ -1,0 +1,142 @@
+"""What the worker said about one pytest session, kept as it arrives."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+OUTSIDE_PHASES = "???"  # how xdist reports a test whose worker process died
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One report of pytest: a phase of a test, or a subtest within it."""
+
+    name: str
+    outcome: str
+    duration: float
+    message: str | None = None
+    text: str | None = None
+    wasxfail: str | None = None
+    subtest: str | None = None
+    frame: tuple[str, int] | None = None
+    sections: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(slots=True)
+class Test:
+    node_id: str
+    phases: list[Phase] = field(default_factory=list)
+    is_finished: bool = False
+    reruns: int = 0
+
+    @property
+    def awaits_rerun(self) -> bool:
+        return any(phase.outcome == "rerun" for phase in self.phases)
+
+    def add(self, phase: Phase) -> None:
+        if phase.outcome == "rerun":
+            self.reruns += 1
+        self.phases.append(phase)
+        self.is_finished |= phase.subtest is None and phase.name in {"teardown", OUTSIDE_PHASES}
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    exit_status: int
+    stop: str | None
+    duration: float
+    warnings: int
+
+
+@dataclass(slots=True)
+class Record:
+    """Everything reported so far. A run that dies leaves whatever had arrived."""
+
+    worker: dict[str, Any] | None = None
+    rootdir: str | None = None
+    planned: list[Any] = field(default_factory=list)
+    is_planned: bool = False
+    tests: list[Test] = field(default_factory=list)
+    running: Counter[str] = field(default_factory=Counter)
+    deselected: int = 0
+    collection_errors: list[dict[str, Any]] = field(default_factory=list)
+    collection_skips: list[dict[str, Any]] = field(default_factory=list)
+    warnings: list[dict[str, Any]] = field(default_factory=list)
+    internal_error: str | None = None
+    interruption: str | None = None
+    finish: Finish | None = None
+    garbled_lines: int = 0
+    _rest: bytes = b""
+    _open: dict[str, dict[str | None, Test]] = field(default_factory=dict)
+
+    @property
+    def unreported(self) -> int:
+        """Tests that were planned and never ended."""
+        return max(0, len(self.planned) - sum(test.is_finished for test in self.tests))
+
+    def feed(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            try:
+                event = json.loads(line)
+                self._take(event.pop("event"), event)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                self.garbled_lines += 1  # the completeness check decides what that is worth
+
+    def _take(self, name: str, event: dict[str, Any]) -> None:  # noqa: C901, PLR0912 - one case per event
+        match name:
+            case "started":
+                self.running[event["test"]] += 1
+            case "phase":
+                self._take_phase(event)
+            case "finished":
+                self._end(event["test"])
+            case "planned":
+                self.planned += event["tests"]
+                self.is_planned |= event.get("complete", False)
+            case "deselected":
+                self.deselected += event["count"]
+            case "collection_error":
+                self.collection_errors.append(event)
+            case "collection_skip":
+                self.collection_skips.append(event)
+            case "warning":
+                self.warnings.append(event)
+            case "hello":
+                self.worker = event
+            case "session":
+                self.rootdir = event["rootdir"]
+            case "internal_error":
+                self.internal_error = event["text"]
+            case "interrupted":
+                self.interruption = event["reason"]
+            case "finish":
+                self.finish = Finish(**event)
+
+    def _take_phase(self, event: dict[str, Any]) -> None:
+        node_id, node = event.pop("test"), event.pop("node")
+        phase = Phase(
+            name=event.pop("phase"),
+            frame=tuple(event.pop("frame", None) or ()) or None,
+            sections=tuple((name, text) for name, text in event.pop("sections", ())),
+            **event,
+        )
+        open_tests = self._open.setdefault(node_id, {})
+        test = open_tests.get(node)
+        if test is not None and phase.name == "setup" and (test.awaits_rerun or not test.is_finished):
+            test.phases.clear()  # a plugin runs it again
+            test.is_finished = False
+        elif test is None or phase.name == "setup":
+            test = open_tests[node] = Test(node_id)
+            self.tests.append(test)
+        test.add(phase)
+
+    def _end(self, node_id: str) -> None:
+        self.running[node_id] -= 1
+        if self.running[node_id] <= 0:
+            del self.running[node_id]
+        for test in self._open.get(node_id, {}).values():
+            test.is_finished = True

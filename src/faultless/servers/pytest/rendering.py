@@ -1,0 +1,75 @@
+"""Answers for a person at a terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+STYLES = {"passed": "green", "failed": "bold red", "error": "bold red", "skipped": "yellow"}
+
+
+def is_bad_news(tool: str, answer: dict[str, Any]) -> bool:
+    if tool == "discover_tests":
+        return bool(answer["collection_errors"])
+    return bool(answer["exit_code"] != 0)
+
+
+def render(tool: str, answer: dict[str, Any]) -> RenderableType:
+    return _render_discovery(answer) if tool == "discover_tests" else _render_run(answer)
+
+
+def _render_run(answer: dict[str, Any]) -> RenderableType:
+    parts: list[RenderableType] = []
+    for test in answer["tests"]:
+        parts += _render_test(test)
+    parts += _render_errors(answer["collection_errors"])
+    parts.append(_render_summary(answer))
+    if answer["hint"]:
+        parts.append(Text(answer["hint"], style="italic"))
+    return Group(*parts)
+
+
+def _render_test(test: dict[str, Any]) -> list[RenderableType]:
+    line = Text.assemble((f"{test['outcome']:>7} ", STYLES[test["outcome"]]), test["node_id"])
+    if test["traceback"]:
+        shown: list[RenderableType] = [line, Padding(Text(test["traceback"]), (0, 0, 1, 8))]
+    elif test["message"]:
+        shown = [line.append(f" ({test['message']})", style="dim")]
+    else:
+        shown = [line]
+    if test["same_cause"]:
+        cause = test["same_cause"]
+        names = ", ".join(cause["node_ids"])
+        shown.append(Padding(Text(f"and {cause['count']} more for the same cause: {names}"), (0, 0, 1, 8)))
+    return shown
+
+
+def _render_summary(answer: dict[str, Any]) -> Text:
+    summary = answer["summary"]
+    told = [
+        (f"{summary[field]} {field.replace('_', ' ')}", STYLES.get(field.removesuffix("s"), ""))
+        for field in ("passed", "failed", "errors", "skipped", "not_run", "deselected")
+        if summary[field] or field == "passed"
+    ]
+    line = Text(", ").join(Text(words, style=style) for words, style in told)
+    return line.append(f" in {summary['duration']:.2f} s")
+
+
+def _render_errors(errors: list[dict[str, Any]]) -> list[RenderableType]:
+    shown: list[RenderableType] = []
+    for error in errors:
+        place = error["file"] if error["line"] is None else f"{error['file']}:{error['line']}"
+        shown.append(Text.assemble(("broken ", STYLES["error"]), f"{place}: {error['error_type']}"))
+        shown.append(Padding(Text(error["traceback"] or error["message"]), (0, 0, 1, 8)))
+    return shown
+
+
+def _render_discovery(answer: dict[str, Any]) -> RenderableType:
+    names = answer["node_ids"] or [test["node_id"] for test in answer["tests"]]
+    lines: list[RenderableType] = [Text(name) for name in names]
+    lines += _render_errors(answer["collection_errors"])
+    more = f"; the next page starts at {answer['next_offset']}" if answer["next_offset"] is not None else ""
+    return Group(*lines, Text(f"{answer['count']} tests{more}", style="bold"))

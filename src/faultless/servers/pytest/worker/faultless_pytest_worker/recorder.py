@@ -1,0 +1,193 @@
+"""The plugin: what pytest says through its hooks, passed on. PYTEST_DONT_REWRITE"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+import warnings
+from typing import Any, Callable, Generator
+
+import pytest
+
+from .channel import Channel, Reporter, Stacks, choose_stack_signal
+from .collecting import describe_error, describe_items, guess_error, keep_last_failed
+from .reports import bound, describe_report, explain_skip, name_node, relate
+
+CHUNK = 500
+WARNINGS_AT_MOST = 200
+
+
+def make_renamer(rootdir: str, cwd: str) -> Callable[[str], str]:
+    """Node ids are relative to pytest's rootdir; callers need them relative to where pytest was started."""
+    join, relate_path = os.path.join, os.path.relpath
+    known: dict[str, str] = {"": ""}
+
+    def rename(nodeid: object) -> str:
+        path, colons, names = str(nodeid).partition("::")
+        if path not in known:
+            known[path] = relate_path(join(rootdir, path), cwd)
+        return known[path] + colons + names
+
+    return rename
+
+
+class Recorder:
+    """The plugin: one instance per session."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self._settings = settings
+        self._reporter = Reporter(Channel(settings["report"], settings["report_path"]))
+        self._stacks = Stacks(Channel(settings["stacks"], settings["stacks_path"]))
+        self._clock, self._started = time.perf_counter, time.perf_counter()
+        self._root = os.getcwd()
+        self._rename: Callable[[str], str] = str
+        self._warnings = 0
+        self._show_capture = "all"
+        self._exceptions: dict[str, tuple[BaseException, str]] = {}
+        self._stacks.arm()
+        self._reporter.send(
+            "hello",
+            pid=os.getpid(),
+            signal=int(choose_stack_signal()),
+            python=platform.python_version(),
+            pytest=pytest.__version__,
+        )
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_load_initial_conftests(self) -> Generator[None, Any, None]:
+        outcome = yield
+        failure: Any = outcome.excinfo[1] if outcome.excinfo else None
+        if type(failure).__name__ == "ConftestImportFailure":
+            cause = getattr(failure, "cause", None) or failure.excinfo[1]
+            self._reporter.send("collection_error", **describe_error(cause, str(failure.path), self._root))
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        config = session.config
+        self._started = self._clock()
+        self._show_capture = config.getoption("showcapture", "all")
+        if str(config.rootpath) != self._root:
+            self._rename = make_renamer(str(config.rootpath), self._root)
+        self._reporter.send("session", rootdir=str(config.rootpath), inifile=str(config.inipath or ""))
+
+    # ---- collection
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        self._reporter.send("deselected", count=len(items))
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, None]:
+        outcome = yield
+        if outcome.excinfo:
+            return
+        call = getattr(outcome.get_result(), "call", None)
+        if call is not None and call.excinfo is not None:
+            self._exceptions[str(collector.nodeid)] = call.excinfo.value, str(getattr(collector, "path", ""))
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        exception, path = self._exceptions.pop(str(report.nodeid), (None, ""))
+        if report.failed:
+            error = (
+                describe_error(exception, path, self._root)
+                if exception is not None
+                else guess_error(report.longreprtext, self._rename(report.nodeid))
+            )
+            self._reporter.send("collection_error", **error)
+        elif report.skipped:
+            reason = explain_skip(report.longrepr)
+            self._reporter.send("collection_skip", test=self._rename(report.nodeid), reason=reason)
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> Generator[None, Any, None]:
+        if self._settings["last_failed"]:
+            keep_last_failed(session)
+        yield
+        if self._settings["mode"] == "discover":
+            self._send_in_chunks(describe_items(session.items, self._rename, self._root))
+        else:
+            self._send_in_chunks([self._rename(item.nodeid) for item in session.items])
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:
+        each = node.config.getoption("dist", "no") == "each"
+        if each or not self._settings.get("planned"):
+            self._settings["planned"] = True
+            self._send_in_chunks([self._rename(name) for name in ids])
+
+    def _send_in_chunks(self, tests: list[Any]) -> None:
+        for start in range(0, len(tests), CHUNK):
+            self._reporter.send("planned", tests=tests[start : start + CHUNK])
+        self._reporter.send("planned", tests=[], complete=True)
+
+    # ---- running
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self._stacks.arm()
+        self._reporter.send("started", test=self._rename(nodeid))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        phase = {
+            "test": self._rename(report.nodeid),
+            "phase": report.when,
+            "outcome": report.outcome,
+            "duration": round(report.duration, 6),
+            "node": name_node(report),
+        }
+        is_plain = report.outcome == "passed" and not hasattr(report, "wasxfail")
+        if is_plain and report.when != "call" and not hasattr(report, "context"):
+            self._reporter.defer("phase", **phase)
+            return
+        if not is_plain or hasattr(report, "context"):
+            phase.update(describe_report(report, self._root, self._show_capture))
+        self._reporter.send("phase", **phase)
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        self._reporter.defer("finished", test=self._rename(nodeid))
+
+    def pytest_warning_recorded(
+        self, warning_message: warnings.WarningMessage, when: str, nodeid: str
+    ) -> None:
+        self._warnings += 1
+        if self._warnings <= WARNINGS_AT_MOST:
+            self._reporter.defer(
+                "warning",
+                category=warning_message.category.__name__,
+                message=str(warning_message.message),
+                file=relate(warning_message.filename, self._root),
+                line=warning_message.lineno,
+                when=when,
+                test=self._rename(nodeid),
+            )
+
+    # ---- the end
+
+    def pytest_internalerror(self, excrepr: object) -> None:
+        self._reporter.send("internal_error", text=bound(str(excrepr)))
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        self._reporter.send("interrupted", reason="{}: {}".format(excinfo.typename, excinfo.value))
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, Any, None]:
+        """Marks where the run ends and the summary begins, and keeps out what the rows say already."""
+        option = terminalreporter.config.option
+        style, characters = option.tbstyle, terminalreporter.reportchars
+        if self._settings["text"] != "whole":
+            option.tbstyle, terminalreporter.reportchars = "no", ""
+            terminalreporter.ensure_newline()
+            terminalreporter.write_line(self._settings["mark"])
+        yield
+        option.tbstyle, terminalreporter.reportchars = style, characters
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, None]:
+        yield
+        distributed = session.config.pluginmanager.get_plugin("dsession")
+        stop = session.shouldfail or getattr(distributed, "shouldstop", False) or session.shouldstop
+        self._reporter.send(
+            "finish",
+            exit_status=int(session.exitstatus),
+            stop=str(stop) if stop else None,
+            duration=self._clock() - self._started,
+            warnings=self._warnings,
+        )

@@ -1,0 +1,151 @@
+"""A server as a real process on a project written for the test."""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from mcp.shared.exceptions import MCPError
+
+from faultless.kit.root import Root
+from faultless.kit.testing import WireClient, connect
+from faultless.kit.toolset import Toolset
+from faultless.servers.pytest.interpreter import Surroundings
+from faultless.servers.pytest.project import Project
+from faultless.servers.pytest.toolset import build_toolset
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+# The plugins of the development environment take a second to load; tests that need one name it.
+LIGHT = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
+Answer = dict[str, Any]
+WriteProject = Callable[[Mapping[str, str]], Path]
+StartServer = Callable[..., "WireServer"]
+
+
+class Server:
+    """Calls tools and gives back the verdict or the error, whichever was expected."""
+
+    def call(self, tool: str, arguments: Mapping[str, object]) -> Answer:
+        """The whole response."""
+        raise NotImplementedError
+
+    def run(self, **arguments: object) -> Answer:
+        return self.expect_verdict("execute_tests", arguments)
+
+    def discover(self, **arguments: object) -> Answer:
+        return self.expect_verdict("discover_tests", arguments)
+
+    def expect_verdict(self, tool: str, arguments: Mapping[str, object]) -> Answer:
+        response = self.call(tool, arguments)
+        assert "result" in response, response
+        assert response["result"]["isError"] is False
+        answer: Answer = response["result"]["structuredContent"]
+        return answer
+
+    def fail(self, tool: str = "execute_tests", **arguments: object) -> Answer:
+        response = self.call(tool, arguments)
+        assert "error" in response, response
+        error: Answer = response["error"]
+        return error
+
+
+class WireServer(Server):
+    """A real process."""
+
+    def __init__(self, client: WireClient) -> None:
+        self.client = client
+
+    def call(self, tool: str, arguments: Mapping[str, object]) -> Answer:
+        return self.client.call(tool, arguments)
+
+
+class MemoryServer(Server):
+    """The same toolset behind the same boundary, without a process of its own."""
+
+    def __init__(self, toolset: Toolset, portal: BlockingPortal) -> None:
+        self.toolset = toolset
+        self.portal = portal
+
+    def call(self, tool: str, arguments: Mapping[str, object]) -> Answer:
+        return self.portal.call(self._call, tool, arguments)
+
+    async def _call(self, tool: str, arguments: Mapping[str, object]) -> Answer:
+        async with connect(self.toolset) as client:
+            try:
+                result = await client.call_tool(tool, dict(arguments))
+            except MCPError as refused:
+                return {"error": refused.error.model_dump()}
+        return {"result": result.model_dump(by_alias=True)}
+
+
+def run_into_deadline(server: Server, reached: Callable[[Answer], bool], **arguments: object) -> Answer:
+    """A time-out in the middle of a test, however long this machine takes to get that far."""
+    error: Answer = {}
+    for seconds in (3, 10, 40):
+        error = server.fail("execute_tests", timeout=seconds, **arguments)
+        assert error["message"].startswith(f"pytest execution exceeded timeout of {seconds} seconds")
+        if reached(error):
+            return error
+    raise AssertionError(f"never got that far: {error}")
+
+
+def is_running_a_test(error: Answer) -> bool:
+    return bool(error["data"]["running"])
+
+
+def serving_command(
+    root: Path, *, python: str = sys.executable, timeout: int = 300, max_timeout: int = 3600
+) -> list[str]:
+    options = [f"--root={root}", f"--python={python}", f"--timeout={timeout}", f"--max-timeout={max_timeout}"]
+    return [sys.executable, "-P", "-m", "faultless", "serve", "pytest", *options]
+
+
+@pytest.fixture
+def start_server() -> Iterator[StartServer]:
+    with ExitStack() as stack:
+
+        def start(root: Path, env: Mapping[str, str] = LIGHT, **options: str | int) -> WireServer:
+            command = serving_command(root, **options)  # type: ignore[arg-type]  # each by its name
+            client = stack.enter_context(WireClient(command, env=env))
+            return WireServer(client.open("handshake"))
+
+        yield start
+
+
+@pytest.fixture
+def write_project(tmp_path: Path) -> WriteProject:
+    def write(files: Mapping[str, str]) -> Path:
+        root = tmp_path / "project"
+        for name, text in files.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(textwrap.dedent(text), encoding="utf-8")
+        return root
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def portal() -> Iterator[BlockingPortal]:
+    with start_blocking_portal() as opened:
+        yield opened
+
+
+@pytest.fixture
+def serve(write_project: WriteProject, portal: BlockingPortal) -> Callable[..., Server]:
+    """A server in memory on a project of these files."""
+
+    def start(files: Mapping[str, str], python: Path | None = Path(sys.executable)) -> Server:
+        surroundings = Surroundings(LIGHT, None)
+        project = Project(root=Root(write_project(files)), python=python, surroundings=surroundings)
+        return MemoryServer(build_toolset(project), portal)
+
+    return start
