@@ -209,7 +209,7 @@ async def test_a_warm_up_that_loads_the_project_is_refused(pool: Pool, project: 
             pool.prepare(wanted)
             await anyio.sleep(0.01)
     assert pool.find(wanted) is None
-    assert "secretly_loaded belongs to the project" in (pool.why_cold(wanted) or "")
+    assert "secretly_loaded is no installed package" in (pool.why_cold(wanted) or "")
 
 
 async def test_an_interpreter_that_does_not_start_means_cold(

@@ -50,6 +50,7 @@ class _Parent:
     fingerprint: object
     preload: tuple[str, ...]
     runs: int = 0
+    is_vouched_for: bool = False
 
 
 @dataclass
@@ -62,6 +63,8 @@ class _Place:
     learned: list[str] = field(default_factory=list)
     denied: set[str] = field(default_factory=set)
     given_up: str | None = None
+    given_up_at: object = None
+    """What was installed then; another environment gets another chance."""
     closing: asyncio.TimerHandle | None = None
 
 
@@ -108,6 +111,18 @@ class Pool:
         place = self._places.get(recipe.key)
         return place.given_up if place else None
 
+    def is_doubtful(self, recipe: Recipe) -> bool:
+        """Whether learned modules were loaded and no new process has yet confirmed a bad start with them."""
+        place = self._places.get(recipe.key)
+        parent = place.current if place else None
+        return parent is not None and bool(parent.preload) and not parent.is_vouched_for
+
+    def vouch(self, recipe: Recipe) -> None:
+        """A new process did the same as a fork of this parent."""
+        place = self._places.get(recipe.key)
+        if place is not None and place.current is not None:
+            place.current.is_vouched_for = True
+
     def learn(self, recipe: Recipe, modules: Collection[str]) -> None:
         """Installed modules that a run imported, in the order in which it did."""
         place = self._places.get(recipe.key)
@@ -148,6 +163,8 @@ class Pool:
 
     @staticmethod
     def _start_wanted(place: _Place) -> None:
+        if place.given_up is not None and place.given_up_at != fingerprint(place.recipe.interpreter):
+            place.given_up = None
         if place.coming is not None or place.given_up is not None:
             return
         wanted = _wanted(place)
@@ -159,7 +176,7 @@ class Pool:
         log.info("warm parent unfit", reason=unfit.reason, module=unfit.module)
         wanted = _wanted(place)
         if not wanted:
-            place.given_up = unfit.reason
+            place.given_up, place.given_up_at = unfit.reason, fingerprint(place.recipe.interpreter)
         elif unfit.module in wanted and len(place.denied) < ATTEMPTS:
             place.denied.add(str(unfit.module))
         else:
@@ -217,7 +234,6 @@ def _start(recipe: Recipe, preload: tuple[str, ...]) -> _Parent | None:
         "warm_up": str(recipe.warm_up) if recipe.warm_up else None,
         "preload": preload,
         "preload_seconds": PRELOAD_SECONDS,
-        "foreign": [str(recipe.root.resolve())],
     }
     known = fingerprint(recipe.interpreter)
     try:

@@ -21,6 +21,7 @@ _SECONDS = click.IntRange(min=1)
 
 def _build(root: Path, options: dict[str, Any]) -> Toolset:
     from faultless.kit.root import Root  # noqa: PLC0415 - the command line loads every server's kind
+    from faultless.kit.warm import Pool  # noqa: PLC0415 - as above
     from faultless.servers.pytest.project import Project  # noqa: PLC0415 - as above
     from faultless.servers.pytest.toolset import build_toolset  # noqa: PLC0415 - as above
 
@@ -31,6 +32,7 @@ def _build(root: Path, options: dict[str, Any]) -> Toolset:
             python=None if python is None else python.absolute(),
             timeout_seconds=options["timeout"],
             max_timeout_seconds=options["max_timeout"],
+            pool=None if options["cold"] else Pool(idle_seconds=60.0 * options["idle_minutes"]),
         )
     )
 
@@ -72,6 +74,18 @@ server = ServerKind(
             default=3600,
             show_default=True,
             help="Most seconds a call may ask for.",
+        ),
+        click.Option(
+            ["--cold"],
+            is_flag=True,
+            help="Start a new interpreter for every run instead of keeping one warm.",
+        ),
+        click.Option(
+            ["--idle-minutes"],
+            type=click.FloatRange(min=0.1),
+            default=10.0,
+            show_default=True,
+            help="After this time without a call the warm interpreter gives its memory back.",
         ),
     ),
     is_bad_news=_is_bad_news,

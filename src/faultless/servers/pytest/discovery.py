@@ -13,7 +13,8 @@ from faultless.servers.pytest.command import write_discovery
 from faultless.servers.pytest.faults import INTERRUPTED, USAGE_ERROR, find_fault
 from faultless.servers.pytest.project import explain_interpreter
 from faultless.servers.pytest.selection import resolve_path, split_node_id, suggest
-from faultless.servers.pytest.session import Job, Session, run_session
+from faultless.servers.pytest.session import Job, Session
+from faultless.servers.pytest.warmth import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,12 +36,13 @@ async def discover(project: Project, arguments: DiscoverTests, call: Call) -> Di
         arguments=write_discovery(arguments, targets),
         deadline_seconds=project.choose_timeout(None),
         mode="discover",
+        pool=project.pool,
     )
 
     async def show(record: Record) -> None:
         await call.report_progress(len(record.planned), None, "collected")
 
-    session = await run_session(job, show)
+    session = await run(job, show)
     if not _only_collection_failed(session):
         fault = find_fault(session, verbosity=0)
         if fault is not None:
@@ -104,7 +106,7 @@ async def suggest_node_ids(job: Job, node_ids: Sequence[str]) -> list[str]:
     async def keep_quiet(_record: Record) -> None:
         """The caller knows already that its run failed."""
 
-    session = await run_session(looking, keep_quiet)
+    session = await run(looking, keep_quiet)
     known = {item["node_id"] for item in session.record.planned}
     known |= {node_id.partition("[")[0] for node_id in known}
     near: dict[str, None] = {}

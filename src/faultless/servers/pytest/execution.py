@@ -14,7 +14,8 @@ from faultless.servers.pytest.json_report import write_json_report
 from faultless.servers.pytest.project import explain_interpreter
 from faultless.servers.pytest.rows import BAD, make_rows
 from faultless.servers.pytest.selection import refuse, resolve_node_ids
-from faultless.servers.pytest.session import Job, Session, run_session
+from faultless.servers.pytest.session import Job, Session
+from faultless.servers.pytest.warmth import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +35,7 @@ async def execute(project: Project, arguments: ExecuteTests, call: Call) -> Test
     async def show(record: Record) -> None:
         await call.report_progress(len(record.tests), len(record.planned), _describe_progress(record))
 
-    session = await run_session(job, show)
+    session = await run(job, show)
     fault = find_fault(session, arguments.verbosity)
     if fault is not None:
         raise await _improve(fault, project, session, arguments)
@@ -54,6 +55,7 @@ def _make_job(project: Project, arguments: ExecuteTests, call: Call) -> Job:
         deadline_seconds=project.choose_timeout(timeout),
         text=answer.choose_text(arguments.verbosity),
         last_failed=arguments.last_failed,
+        pool=project.pool,
     )
 
 

@@ -15,6 +15,7 @@ from faultless.servers.pytest.interpreter import Interpreter, Surroundings, find
 if TYPE_CHECKING:
     from faultless.kit.root import Root
     from faultless.kit.toolset import Call
+    from faultless.kit.warm import Pool
 
 DEFAULT_TIMEOUT_SECONDS = 300
 MAX_TIMEOUT_SECONDS = 3600
@@ -39,6 +40,7 @@ class Project:
     python: Path | None = None
     timeout_seconds: int = DEFAULT_TIMEOUT_SECONDS
     max_timeout_seconds: int = MAX_TIMEOUT_SECONDS
+    pool: Pool | None = None
     surroundings: Surroundings = field(default_factory=Surroundings.of_this_process)
 
     def find_interpreter(self, call: Call) -> Interpreter:

@@ -49,6 +49,8 @@ class Finish:
     stop: str | None
     duration: float
     warnings: int
+    modules: list[str] = field(default_factory=list)
+    """Installed modules that the run imported, in order."""
 
 
 @dataclass(slots=True)
@@ -71,6 +73,15 @@ class Record:
     garbled_lines: int = 0
     _rest: bytes = b""
     _open: dict[str, dict[str | None, Test]] = field(default_factory=dict)
+
+    @property
+    def has_started(self) -> bool:
+        """Whether any test may have had an effect."""
+        return bool(self.tests or self.running)
+
+    @property
+    def modules(self) -> list[str]:
+        return self.finish.modules if self.finish else []
 
     @property
     def unreported(self) -> int:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from faultless.contract import Json
-    from faultless.kit.process import Child, Finished
+    from faultless.kit.process import Child, Finished, Launcher
+    from faultless.kit.warm import Pool
     from faultless.servers.pytest.interpreter import Interpreter, Surroundings
 
 STACKS_SECONDS = 0.5  # between the question for the stacks and the kill
@@ -46,6 +47,8 @@ class Job:
     mode: Literal["run", "discover"] = "run"
     text: Text = "tail"
     last_failed: bool = False
+    pool: Pool | None = None
+    """Of warm interpreters; None starts every run cold."""
 
     @property
     def command(self) -> list[str]:
@@ -108,7 +111,9 @@ class Pipe:
             take(data)
 
 
-async def run_session(job: Job, on_progress: Callable[[Record], Awaitable[None]]) -> Session:
+async def run_session(
+    job: Job, on_progress: Callable[[Record], Awaitable[None]], launcher: Launcher | None = None
+) -> Session:
     """Run it to its end, whatever that is. Fault(unavailable) if it does not start."""
     session = Session(job)
     with _open_pipes() as (report, stacks):
@@ -120,7 +125,7 @@ async def run_session(job: Job, on_progress: Callable[[Record], Awaitable[None]]
             capture_bytes=CAPTURE_BYTES,
             pass_fds=(report.writer, stacks.writer),
         )
-        async with _start(spec) as child, anyio.create_task_group() as tasks:
+        async with _start(spec, launcher) as child, anyio.create_task_group() as tasks:
             tasks.start_soon(report.follow, session.record.feed)
             tasks.start_soon(stacks.follow, session.add_stacks)
             tasks.start_soon(_ask_for_stacks, child, session)
@@ -153,11 +158,11 @@ def _open_pipes() -> Iterator[tuple[Pipe, Pipe]]:
 
 
 @asynccontextmanager
-async def _start(spec: process.Spec) -> AsyncIterator[Child]:
+async def _start(spec: process.Spec, launcher: Launcher | None) -> AsyncIterator[Child]:
     """The child, or the seed's sentence about why there is none."""
     async with AsyncExitStack() as stack:
         try:
-            child = await stack.enter_async_context(process.start(spec))
+            child = await stack.enter_async_context(process.start(spec, launcher=launcher))
         except Fault as fault:
             raise Fault(
                 fault.kind,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 import threading
 
 
@@ -14,7 +15,9 @@ class Unfit(Exception):  # noqa: N818 - a state, told to the server
 
 
 def check_process(expected: set[int]) -> None:
-    """No threads and no descriptors but the expected ones: a fork would share or lose them."""
+    """No threads, tracers or descriptors but the expected ones: a fork would share or lose them."""
+    if sys.gettrace() is not None or sys.getprofile() is not None:
+        raise Unfit("a tracer or profiler is running")
     threads = count_threads()
     if threads > 1:
         raise Unfit(f"{threads} threads are running")
@@ -42,20 +45,29 @@ def open_descriptors() -> set[int]:
     return found
 
 
-def loaded_files(foreign: list[str]) -> list[list[str | int]]:
-    """Every loaded file with the stamp that tells a later change; Unfit if one belongs to the project."""
+def loaded_files() -> list[list[str | int]]:
+    """Every installed file that is loaded, with the stamp that tells a change; Unfit if one is not installed."""
     files: list[list[str | int]] = []
     for name, module in sorted(sys.modules.items()):
         path = getattr(module, "__file__", None)
-        if not isinstance(path, str):
+        if not isinstance(path, str) or _is_lent(name):
             continue
         real = os.path.realpath(path)
-        if any(real.startswith(os.path.join(root, "")) for root in foreign) and not is_installed(real):
-            raise Unfit(f"{name} belongs to the project", name)
         if is_installed(real):
             status = os.stat(real)
             files.append([real, status.st_mtime_ns, status.st_size])
+        elif not _is_standard(real):
+            raise Unfit(f"{name} is no installed package, so it may change between runs", name)
     return files
+
+
+def _is_lent(name: str) -> bool:
+    return name.partition(".")[0] in {"warden", "faultless_warm"}
+
+
+def _is_standard(path: str) -> bool:
+    roots = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib")]
+    return any(path.startswith(os.path.join(os.path.realpath(root), "")) for root in roots)
 
 
 def is_installed(path: str) -> bool:

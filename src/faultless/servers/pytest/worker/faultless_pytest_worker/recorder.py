@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 import time
 import warnings
 from typing import Any, Callable, Generator
@@ -12,6 +13,7 @@ import pytest
 
 from .channel import Channel, Reporter, Stacks, choose_stack_signal
 from .collecting import describe_error, describe_items, guess_error, keep_last_failed
+from .imports import installed_modules
 from .reports import bound, describe_report, explain_skip, name_node, relate
 
 CHUNK = 500
@@ -37,6 +39,7 @@ class Recorder:
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self._settings = settings
+        self._before = frozenset(sys.modules)
         self._reporter = Reporter(Channel(settings["report"], settings["report_path"]))
         self._stacks = Stacks(Channel(settings["stacks"], settings["stacks_path"]))
         self._clock, self._started = time.perf_counter, time.perf_counter()
@@ -190,4 +193,5 @@ class Recorder:
             stop=str(stop) if stop else None,
             duration=self._clock() - self._started,
             warnings=self._warnings,
+            modules=installed_modules(self._before),
         )
