@@ -11,7 +11,7 @@ from faultless.servers.pytest.answer import show_collection_errors
 from faultless.servers.pytest.answers import DiscoveredTest, Discovery
 from faultless.servers.pytest.command import write_discovery
 from faultless.servers.pytest.faults import INTERRUPTED, USAGE_ERROR, find_fault
-from faultless.servers.pytest.project import explain_interpreter
+from faultless.servers.pytest.project import START_KEY, explain_interpreter
 from faultless.servers.pytest.selection import resolve_path, split_node_id, suggest
 from faultless.servers.pytest.session import Job, Session
 from faultless.servers.pytest.warmth import run
@@ -43,6 +43,7 @@ async def discover(project: Project, arguments: DiscoverTests, call: Call) -> Di
         await call.report_progress(len(record.planned), None, "collected")
 
     session = await run(job, show)
+    call.meta[START_KEY] = "warm" if session.is_warm else "cold"
     if not _only_collection_failed(session):
         fault = find_fault(session, verbosity=0)
         if fault is not None:

@@ -11,7 +11,7 @@ from faultless.servers.pytest.command import write_run
 from faultless.servers.pytest.discovery import suggest_node_ids
 from faultless.servers.pytest.faults import INTERRUPTED, NO_TESTS, find_fault
 from faultless.servers.pytest.json_report import write_json_report
-from faultless.servers.pytest.project import explain_interpreter
+from faultless.servers.pytest.project import START_KEY, explain_interpreter
 from faultless.servers.pytest.rows import BAD, make_rows
 from faultless.servers.pytest.selection import refuse, resolve_node_ids
 from faultless.servers.pytest.session import Job, Session
@@ -36,6 +36,7 @@ async def execute(project: Project, arguments: ExecuteTests, call: Call) -> Test
         await call.report_progress(len(record.tests), len(record.planned), _describe_progress(record))
 
     session = await run(job, show)
+    call.meta[START_KEY] = "warm" if session.is_warm else "cold"
     fault = find_fault(session, arguments.verbosity)
     if fault is not None:
         raise await _improve(fault, project, session, arguments)

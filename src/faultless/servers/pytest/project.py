@@ -22,6 +22,7 @@ MAX_TIMEOUT_SECONDS = 3600
 OLDEST_PYTHON, OLDEST_PYTEST = (3, 8), 7
 PROBE_SECONDS = 30.0
 META_KEY = "faultless/interpreter"
+START_KEY = "faultless/start"
 PROBE = """
 import json, sys
 found = {"python": list(sys.version_info[:3]), "pytest": None, "error": None}

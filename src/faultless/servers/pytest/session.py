@@ -65,6 +65,7 @@ class Session:
     lost: Fault | None = None
     """Why nobody knows how it ended."""
     stacks: bytes = b""
+    is_warm: bool = False
     mark: str = field(default_factory=lambda: f"[faultless {secrets.token_hex(8)}]")
     """Printed by the worker where the run ends and the summary begins."""
 
@@ -115,7 +116,7 @@ async def run_session(
     job: Job, on_progress: Callable[[Record], Awaitable[None]], launcher: Launcher | None = None
 ) -> Session:
     """Run it to its end, whatever that is. Fault(unavailable) if it does not start."""
-    session = Session(job)
+    session = Session(job, is_warm=launcher is not None)
     with _open_pipes() as (report, stacks):
         spec = process.Spec(
             command=job.command,

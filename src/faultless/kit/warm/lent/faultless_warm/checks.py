@@ -46,7 +46,7 @@ def open_descriptors() -> set[int]:
 
 
 def loaded_files() -> list[list[str | int]]:
-    """Every installed file that is loaded, with the stamp that tells a change; Unfit if one is no such file."""
+    """Every loaded file of an installed package with its stamp; Unfit if some other file is loaded."""
     files: list[list[str | int]] = []
     for name, module in sorted(sys.modules.items()):
         path = getattr(module, "__file__", None)
