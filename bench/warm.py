@@ -1,0 +1,203 @@
+"""What a call of the pytest server takes beside `python -m pytest` in the same environment."""
+
+import datetime as dt
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from bench.figures import interleave, machine, table
+from bench.peers import PEERS, environment
+from bench.suites import fetch
+from faultless.kit.testing import WireClient
+
+ROUNDS = 15
+PAGE = Path(__file__).parent.parent / "docs" / "reference" / "pytest-speed.md"
+ONE = "def test_one():\n    assert 1 + 1 == 2\n"
+RICH = "import django.db.models, django.forms, django.test, hypothesis\n\n\n" + ONE
+MANY = """
+import pytest
+
+@pytest.mark.parametrize("number", range({count}))
+def test_number(number):
+    assert number >= 0
+"""
+
+
+class Bench:
+    """One project, its interpreter and a server on it."""
+
+    def __init__(
+        self, name: str, python: Path, files: dict[str, str] | None = None, root: Path | None = None
+    ) -> None:
+        self.root = root or PEERS / "projects" / name
+        self.python = python
+        for path, text in (files or {}).items():
+            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / path).write_text(text)
+
+    @contextmanager
+    def serve(self, *options: str) -> Iterator[WireClient]:
+        command = [sys.executable, "-P", "-m", "faultless", "serve", "pytest", "--root", str(self.root)]
+        command += ["--python", str(self.python), *options]
+        with WireClient(command, env=self.env(), deadline_seconds=600) as client:
+            yield client.open("handshake")
+
+    def type_pytest(self, *arguments: str) -> float:
+        started = time.perf_counter()
+        command = [self.python, "-m", "pytest", *arguments]
+        finished = subprocess.run(command, cwd=self.root, capture_output=True, check=False, env=self.env())
+        if finished.returncode != 0:
+            raise RuntimeError(finished.stdout.decode()[-2000:])
+        return time.perf_counter() - started
+
+    def env(self) -> dict[str, str]:
+        return {
+            **os.environ,
+            "VIRTUAL_ENV": str(self.python.parent.parent),
+            "PYTHONPATH": str(self.root / "src"),
+        }
+
+
+def call(client: WireClient, tool: str, **arguments: object) -> float:
+    started = time.perf_counter()
+    answer = client.call(tool, arguments)
+    took = time.perf_counter() - started
+    verdict: dict[str, Any] = answer["result"]["structuredContent"]
+    if verdict.get("exit_code", 0) != 0 or verdict["collection_errors"]:
+        raise RuntimeError(str(verdict)[:2000])
+    return took
+
+
+def warm(client: WireClient, tool: str, **arguments: object) -> None:
+    """Until the parent knows what these tests import."""
+    ends = time.monotonic() + 120
+    settled = 0
+    while settled < 3:
+        answer = client.call(tool, arguments)
+        settled = settled + 1 if answer["result"]["_meta"]["faultless/start"] == "warm" else 0
+        if time.monotonic() > ends:
+            raise TimeoutError(client.stderr()[-2000:])
+        time.sleep(0.5)  # a new parent comes up beside us
+
+
+def compare(
+    title: str, target: str, ours: Callable[[], float], typed: Callable[[], float], rounds: int = ROUNDS
+) -> list[str]:
+    found = interleave({"ours": ours, "typed": typed}, rounds)
+    mine, theirs = statistics.median(found["ours"]), statistics.median(found["typed"])
+    print(f"  {title}: {mine / theirs:.3f}", file=sys.stderr)
+    return [title, f"{mine * 1000:.0f} ms", f"{theirs * 1000:.0f} ms", f"{mine / theirs:.2f}", target]
+
+
+def row_warm(
+    title: str, target: str, bench: Bench, tool: str = "execute_tests", *typed: str, **arguments: object
+) -> list[str]:
+    with bench.serve() as client:
+        warm(client, tool, **arguments)
+        return compare(
+            title, target, lambda: call(client, tool, **arguments), lambda: bench.type_pytest("-q", *typed)
+        )
+
+
+def row_cold_start(bench: Bench) -> list[str]:
+    """Every first call on a server that has just been started, its start not counted."""
+
+    def first_call() -> float:
+        with bench.serve() as client:
+            return call(client, "execute_tests")
+
+    return compare("first call, cold", "<= 1.15", first_call, lambda: bench.type_pytest("-q"))
+
+
+def rows() -> list[list[str]]:
+    plain, rich = (
+        environment("plain", "requirements/bench-plain.txt"),
+        environment("rich", "requirements/bench-rich.txt"),
+    )
+    one = Bench("one", plain, {"test_one.py": ONE})
+    full = Bench("rich", rich, {"test_one.py": RICH})
+    public = Bench("public", plain, root=fetch("itsdangerous", "2.2.0"))
+    many = Bench("many", plain, {f"test_{part}.py": MANY.format(count=1000) for part in range(10)})
+    return [
+        row_warm("one test, plain environment", "<= 0.28", one),
+        row_warm("one test, rich environment, Django imported", "<= 0.10", full),
+        row_warm("a public suite (itsdangerous)", "<= 0.95", public),
+        row_warm("10,000 generated tests", "<= 1.03", many),
+        row_warm("discover 10,000 tests", "<= 1.03", many, "discover_tests", "--collect-only"),
+        row_cold_start(one),
+    ]
+
+
+def idle_memory() -> str:
+    rich = Bench("rich", environment("rich", "requirements/bench-rich.txt"), {"test_one.py": RICH})
+    with rich.serve() as client:
+        warm(client, "execute_tests")
+        parents = [
+            child
+            for child in psutil.Process(client.process.pid).children(recursive=True)
+            if "faultless_warm" in " ".join(child.cmdline())
+        ]
+        sizes = [child.memory_full_info().pss / 2**20 for child in parents]
+    return (
+        f"The idle warm parent and its supervisors ({len(sizes)} processes) hold {sum(sizes):.0f} MiB (PSS)."
+    )
+
+
+def edits(count: int = 50) -> str:
+    """From a saved edit to the answer, which must be the one of the edit just made."""
+    plain = environment("plain", "requirements/bench-plain.txt")
+    bench = Bench(
+        "edits",
+        plain,
+        {"test_edit.py": "from product import VALUE\n\n\ndef test_it():\n    assert VALUE % 2 == 0\n"},
+    )
+    (bench.root / "product.py").write_text("VALUE = 0\n")
+    took, wrong = [], 0
+    with bench.serve() as client:
+        warm(client, "execute_tests")
+        for number in range(1, count + 1):
+            (bench.root / "product.py").write_text(f"VALUE = {number}\nLINE = '{'x' * number}'\n")
+            started = time.perf_counter()
+            verdict = client.call("execute_tests")["result"]["structuredContent"]
+            took.append(time.perf_counter() - started)
+            wrong += verdict["summary"]["failed"] != number % 2
+    return (
+        f"{count} edits: median {statistics.median(took) * 1000:.0f} ms, worst {max(took) * 1000:.0f} ms "
+        f"from edit to answer, {wrong} wrong answers."
+    )
+
+
+def main() -> None:
+    load, today = os.getloadavg()[0], dt.datetime.now(dt.UTC).date()
+    text = "\n".join(
+        [
+            "# How fast the pytest server answers",
+            "",
+            "Medians of 15 interleaved runs against `python -m pytest -q` with the same selection in one",
+            "environment, output captured. Written by `python -m bench warm`.",
+            "",
+            table(
+                f"{machine('mcp')}, {os.cpu_count()} cores, load {load:.1f}, {today}",
+                ["work", "execute_tests", "python -m pytest", "ratio", "target"],
+                rows(),
+            ),
+            idle_memory(),
+            "",
+            edits(),
+            "",
+        ]
+    )
+    PAGE.write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
