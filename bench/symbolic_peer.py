@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 EXAMPLES = {"hypothesis": 100, "crosshair": 1000}
 
 
-def load(path: Path) -> Any:  # noqa: ANN401 - a module of specimens
+def load(path: Path) -> Any:
     spec = importlib.util.spec_from_file_location("specimen", path)
     assert spec is not None
     assert spec.loader is not None

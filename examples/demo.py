@@ -25,11 +25,21 @@ STEPS = [
 
 def main():
     screen = console()
-    command = [sys.executable, "-m", "faultless", "serve", "pytest", f"--root={PROJECT}", f"--python={sys.executable}"]
+    command = [
+        sys.executable,
+        "-m",
+        "faultless",
+        "serve",
+        "pytest",
+        f"--root={PROJECT}",
+        f"--python={sys.executable}",
+    ]
     with WireClient(command) as client:
         client.open("handshake")
         for title, words in STEPS:
-            call = shlex.join(["faultless", "call", "pytest", "execute_tests", "--root", "examples/project", *words])
+            call = shlex.join(
+                ["faultless", "call", "pytest", "execute_tests", "--root", "examples/project", *words]
+            )
             emit(screen, Text(f"\n{title}", style="bold"), Text(f"$ {call}", style="dim"), Text(""))
             reading = read(client.call("execute_tests", parse(words)))
             if reading.fault is None:

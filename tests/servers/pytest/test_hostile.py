@@ -21,6 +21,7 @@ from tests.servers.pytest.conftest import (
     is_running_a_test,
     run_into_deadline,
     serving_command,
+    warm,
 )
 
 
@@ -33,17 +34,21 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def server(copy: Path) -> Iterator[WireServer]:
-    """One server for all cases: that it lives through them is part of the claim."""
+@pytest.fixture(scope="module", params=["cold", "warm"])
+def server(copy: Path, request: pytest.FixtureRequest) -> Iterator[WireServer]:
+    """One server for all cases, both ways of starting: that it lives through them is part of the claim."""
     env = {
         **LIGHT,
         "TMPDIR": str(copy / "tmp"),
         "PYTHONDONTWRITEBYTECODE": "1",
         "FAULTLESS_TEST_MARK": str(copy),
     }
-    with WireClient(serving_command(copy / "project"), env=env, deadline_seconds=180) as client:
-        yield WireServer(client.open("handshake"))
+    options = ["--cold"] if request.param == "cold" else []
+    with WireClient(serving_command(copy / "project", *options), env=env, deadline_seconds=180) as client:
+        server = WireServer(client.open("handshake"))
+        if request.param == "warm":
+            warm(server, node_ids=["test_many.py"], keywords="9999")
+        yield server
 
 
 @pytest.fixture(autouse=True)
@@ -59,16 +64,19 @@ def list_files(copy: Path) -> set[str]:
 
 
 def list_strays(server: WireServer, copy: Path) -> list[str]:
-    """Processes that carry our mark in their environment, but for the server and those that supervise for it."""
+    """Processes that carry our mark in their environment, but for the server and those that supervise for it.
+
+    A fork of a warm interpreter has its parent's command line, so the place in the tree decides: below the
+    server are wardens, below them supervisors, and below those nobody after a run.
+    """
     own = psutil.Process(server.client.process.pid)
-    supervisors = {
-        own.pid,
-        *(child.pid for child in own.children(recursive=True) if "warden" in str(child.cmdline())),
-    }
+    wardens = own.children()
+    supervisors = [child for warden in wardens for child in warden.children()]
+    expected = {process.pid for process in (own, *wardens, *supervisors)}
     strays = []
     for process in psutil.process_iter(["pid", "environ", "cmdline"]):
         environment = process.info["environ"] or {}
-        if environment.get("FAULTLESS_TEST_MARK") == str(copy) and process.info["pid"] not in supervisors:
+        if environment.get("FAULTLESS_TEST_MARK") == str(copy) and process.info["pid"] not in expected:
             strays.append(str(process.info["cmdline"]))
     return strays
 

@@ -10,14 +10,13 @@ import contextlib
 import importlib.util
 import io
 import os
-import sys
 import sysconfig
-import tempfile
 from importlib import metadata
 from typing import Any
 
 import pytest
 
+NO_TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "no_tests")
 HIDDEN = (
     "PYTEST_ADDOPTS",
     "PYTEST_PLUGINS",
@@ -45,17 +44,16 @@ def _is_installed(module: str) -> bool:
 
 def load_pytest() -> None:
     here, hidden = os.getcwd(), {name: os.environ.pop(name, None) for name in HIDDEN}
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-        options = ["--quiet", "-p", "no:cacheprovider", "--rootdir", folder, "-c", os.devnull]
-        for name in plugins_under_development():
-            options += ["-p", f"no:{name}"]
-        os.chdir(folder)
-        try:
+    options = ["--quiet", "-p", "no:cacheprovider", "--noconftest", "--rootdir", NO_TESTS, "-c", os.devnull]
+    for name in plugins_under_development():
+        options += ["-p", f"no:{name}"]
+    os.chdir(NO_TESTS)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
             pytest.main(options)
-        finally:
-            os.chdir(here)
+    finally:
+        os.chdir(here)
     os.environ.update({name: value for name, value in hidden.items() if value is not None})
-    sys.modules.pop("conftest", None)
 
 
 if __name__ == "faultless_warm_up":

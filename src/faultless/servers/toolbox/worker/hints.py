@@ -14,7 +14,7 @@ import typing
 Hint = typing.Any
 Value = typing.Any
 """A JSON value, or what became of one."""
-Rule = typing.Dict[str, typing.Any]  # noqa: UP006 - evaluated by older interpreters
+Rule = typing.Dict[str, typing.Any]
 
 UNIONS = {typing.Union, getattr(types, "UnionType", typing.Union)}
 LISTS = (list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection)
@@ -38,7 +38,7 @@ class Plan:
         self.load = load
 
 
-SIMPLE: typing.Dict[Hint, Plan] = {  # noqa: UP006 - as above
+SIMPLE: typing.Dict[Hint, Plan] = {
     str: Plan({"type": "string"}),
     int: Plan({"type": "integer"}, int),
     float: Plan({"type": "number"}, float),

@@ -53,7 +53,7 @@ def main(descriptor: int, path: str) -> None:
     os.dup2(2, 1)
     faulthandler.enable()
     sys.argv = [path]
-    sys.path.insert(0, os.path.dirname(path))  # noqa: PTH120 - what the file's own imports expect
+    sys.path.insert(0, os.path.dirname(path))
     printed = sys.stdout = sys.stderr = Printed()
     try:
         functions, description = describing.describe(load(path))
@@ -71,7 +71,7 @@ def main(descriptor: int, path: str) -> None:
 
 
 def load(path: str) -> types.ModuleType:
-    name = os.path.splitext(os.path.basename(path))[0]  # noqa: PTH119, PTH122 - nothing here needs pathlib
+    name = os.path.splitext(os.path.basename(path))[0]
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None  # noqa: S101 - .py files have a loader
     assert spec.loader is not None  # noqa: S101 - as above
@@ -108,7 +108,7 @@ def explain(problem: BaseException, path: str) -> dict[str, Value]:
     frames = traceback.extract_tb(problem.__traceback__)
     start = next((index for index, frame in enumerate(frames) if frame.filename == path), 0)
     for frame in frames[start:]:
-        frame.filename = os.path.basename(frame.filename)  # noqa: PTH119 - see load
+        frame.filename = os.path.basename(frame.filename)
     last = frames[-1] if frames else None
     line = getattr(problem, "lineno", None) if isinstance(problem, SyntaxError) else last and last.lineno
     shown = traceback.format_exception_only(type(problem), problem)
