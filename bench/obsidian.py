@@ -35,7 +35,6 @@ def main() -> None:
         "warm p99",
         "just after an edit",
         "memory",
-        "fresh",
     ]
     text = table("Searching a vault", header, rows)
     print(text)
