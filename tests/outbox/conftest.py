@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 import anyio
 import pytest
-from faultless.servers.obsidian import server as obsidian
 
 from faultless.approval import Approval, ApprovalStore
 from faultless.cli.outbox_session import DirectVault
@@ -21,6 +20,7 @@ from faultless.servers.gmail.access import Access
 from faultless.servers.gmail.rest import Rest
 from faultless.servers.gmail.settings import read_settings
 from faultless.servers.gmail.toolset import build_toolset
+from faultless.servers.obsidian import server as obsidian
 from tests.servers.gmail.conftest import write_login
 from tests.servers.gmail.fake import FakeGmail
 from tests.servers.gmail.fake.account import Stored
