@@ -49,11 +49,11 @@ def test_a_person_sees_the_mail_says_yes_and_it_leaves(rig: Rig, run: Run) -> No
     assert "CANARY" not in sent.output + listed.output
 
 
-def test_a_note_that_is_not_there_is_a_fault(run: Run) -> None:
-    told = run("approve", "nothing-there", typed="y\n").exception
-    assert isinstance(told, Fault)
-    assert told.kind is FaultKind.NOT_FOUND
-    assert "outbox list" in (told.hint or "")
+def test_a_note_that_is_not_there_is_a_fault_with_a_next_move(rig: Rig) -> None:
+    with pytest.raises(Fault) as told:
+        rig.approve("nothing-there")
+    assert told.value.kind is FaultKind.NOT_FOUND
+    assert "outbox list" in (told.value.hint or "")
 
 
 def test_what_the_terminal_would_hide_is_spelled_out() -> None:

@@ -37,6 +37,7 @@ class Discovery:
     def __init__(self, document: dict[str, Any]) -> None:
         self._schemas = {name: _convert(schema) for name, schema in document["schemas"].items()}
         self._methods = list(_walk(document["resources"]))
+        self._judges: dict[str, Draft202012Validator] = {}
 
     def find(self, http: str, path: str) -> tuple[Method, dict[str, str]] | None:
         """Literal paths before templates: `drafts/send` is no draft's id."""
@@ -46,6 +47,12 @@ class Discovery:
             if method.http == http and (match := method.pattern.fullmatch(path))
         ]
         return min(found, key=lambda one: len(one[1]), default=None)
+
+    def _judge(self, schema: str) -> Draft202012Validator:
+        if schema not in self._judges:
+            whole = {"$ref": f"#/$defs/{schema}", "$defs": self._schemas}
+            self._judges[schema] = Draft202012Validator(whole)
+        return self._judges[schema]
 
     def list_query_faults(self, method: Method, query: dict[str, list[str]]) -> Iterator[str]:
         for name, values in query.items():
@@ -65,8 +72,7 @@ class Discovery:
             if body:
                 yield f"{what}: takes no body"
             return
-        judge = Draft202012Validator({"$ref": f"#/$defs/{schema}", "$defs": self._schemas})
-        for error in judge.iter_errors(body):
+        for error in self._judge(schema).iter_errors(body):
             yield f"{what}: {error.json_path}: {error.message[:200]}"
 
 
