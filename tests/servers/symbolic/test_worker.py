@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import math
+import os
 import time
 from typing import Any
 
@@ -12,7 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from radon.complexity import cc_visit  # type: ignore[import-untyped]  # it has no stubs
 
+from faultless.servers.symbolic.worker import sandbox
 from faultless.servers.symbolic.worker.branches import Recorder, count_complexity, instrument, list_branches
+from faultless.servers.symbolic.worker.children import Children, Limits
 from faultless.servers.symbolic.worker.conformance import conforms
 from faultless.servers.symbolic.worker.deadcode import find_dead_lines
 from faultless.servers.symbolic.worker.parameters import Parameter, Parameters
@@ -177,3 +181,48 @@ def test_imports_off_the_list_are_refused_with_their_line(code: str) -> None:
 
 def test_an_allowed_import_is_allowed() -> None:
     assert read_source("import numpy\n", frozenset({"numpy"})).text
+
+
+@pytest.mark.parametrize(
+    "annotation", [set[list[int]], dict[bytearray, int], frozenset[tuple[list[int], int]]]
+)
+def test_what_cannot_be_hashed_is_unsupported(annotation: object) -> None:
+    with pytest.raises(Refusal, match="cannot be hashed"):
+        read_shape(annotation)
+
+
+def test_a_child_below_the_required_isolation_never_runs_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "enter", lambda *_, **__: ["limits", "landlock"])
+    children = Children(lambda _task, emit: emit({"event": "ran"}), Limits(2048, 5, requires_strict=True))
+    children.start(None)  # type: ignore[arg-type]  # the task must not be looked at
+    try:
+        with pytest.raises(Refusal, match="namespaces, seccomp missing"):
+            hear_all(children)
+    finally:
+        children.stop_all()
+        children.reap()
+
+
+@pytest.mark.parametrize("noise", [b"garbage\n", b'{"event": "explored"}\n', b"x" * (2 << 20)])
+def test_bytes_that_are_no_report_are_noticed(noise: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "enter", lambda *_, **__: ["limits"])
+
+    def write_blindly(_task: object, _emit: object) -> None:
+        for number in range(3, 64):
+            with contextlib.suppress(OSError):
+                os.write(number, noise)
+
+    children = Children(write_blindly, Limits(2048, 5, requires_strict=False))
+    children.start(None)  # type: ignore[arg-type]  # as above
+    try:
+        with pytest.raises(Refusal, match="interfered with the channel"):
+            hear_all(children)
+    finally:
+        children.stop_all()
+        children.reap()
+
+
+def hear_all(children: Children) -> None:
+    deadline = time.monotonic() + 60
+    while children.alive and time.monotonic() < deadline:
+        children.hear(1.0)

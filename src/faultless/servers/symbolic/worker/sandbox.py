@@ -57,8 +57,9 @@ def enter(memory_bytes: int, cpu_seconds: int, *, without: tuple[str, ...] = ())
         "seccomp": seccomp.install,
         "audit": _install_audit_hook,
     }
-    _libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
-    _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    with contextlib.suppress(AttributeError):
+        _libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+        _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     return [name for name, attempt in attempts.items() if name not in without and attempt()]
 
 

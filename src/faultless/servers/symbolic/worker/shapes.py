@@ -126,12 +126,20 @@ def _read_generic(annotation: Any, depth: int) -> Shape:
         parts = tuple(read_shape(part, depth + 1) for part in arguments if part != ())
         return Shape("tuple", annotation, parts)
     parts = tuple(read_shape(part, depth + 1) for part in arguments)
+    if origin in (*_MAPPINGS, *_SETS, *_FROZEN) and parts and _is_unhashable(parts[0]):
+        raise _unsupported(annotation, f"would hold {parts[0].describe()}, which cannot be hashed")
     for kind, origins in (("list", _SEQUENCES), ("dict", _MAPPINGS), ("set", _SETS), ("frozenset", _FROZEN)):
         if origin in origins:
             if kind == "list" and origin is not list and parts and parts[0].kind == ANY:
                 return UNKNOWN
             return Shape(kind, annotation, parts)
     raise _unsupported(annotation)
+
+
+def _is_unhashable(shape: Shape) -> bool:
+    if shape.kind == "class":
+        return shape.python.__hash__ is None
+    return shape.kind in MUTABLE or any(_is_unhashable(part) for part in shape.parts)
 
 
 def _flat_literals(values: tuple[Any, ...]) -> tuple[Any, ...]:
