@@ -147,6 +147,12 @@ def test_broken_files_are_data_beside_the_rest(serve: Serve) -> None:
     assert len(errors) == 4
 
 
+def test_a_project_that_stops_at_the_first_failure_still_lists_the_rest(serve: Serve) -> None:
+    files = {"pytest.ini": "[pytest]\naddopts = -x\n", "test_a.py": "import nowhere\n"}
+    answer = serve({**files, "test_b.py": "def test_b(): pass\n"}).discover()
+    assert (answer["count"], len(answer["collection_errors"])) == (1, 1)
+
+
 def test_a_broken_conftest_is_data_too(serve: Serve) -> None:
     answer = serve({"conftest.py": "import nowhere\n", "test_a.py": "def test_a(): pass\n"}).discover()
     assert (answer["count"], answer["collection_errors"][0]["file"]) == (0, "conftest.py")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from faultless.servers.pytest import server as server_kind
 from tests.servers.pytest.conftest import Answer, Server
 
 Serve = Callable[..., Server]
@@ -167,7 +168,19 @@ def test_a_run_in_which_a_plugin_asked_for_exit_1_says_that_no_test_failed(serve
         }
     ).run()
     assert (answer["exit_code"], counts(answer)) == (1, {"passed": 1})
-    assert "no test failed" in answer["hint"]
+    assert "pytest exited 1 against its own results" in answer["hint"]
+
+
+def test_a_plugin_that_turns_a_failure_into_exit_0_does_not_make_it_green(serve: Serve) -> None:
+    answer = serve(
+        {
+            "conftest.py": "def pytest_sessionfinish(session): session.exitstatus = 0\n",
+            "test_a.py": "def test_a(): assert 0\n",
+        }
+    ).run()
+    assert (answer["exit_code"], counts(answer)) == (0, {"failed": 1})
+    assert "pytest exited 0 against its own results" in answer["hint"]
+    assert server_kind.is_bad_news("execute_tests", answer)
 
 
 @pytest.mark.parametrize(

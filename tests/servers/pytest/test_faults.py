@@ -149,6 +149,14 @@ def test_fewer_tests_than_planned_are_never_a_green_verdict(serve: Serve) -> Non
     assert "2 of 3 planned tests had ended" in error["message"]
 
 
+@pytest.mark.parametrize("option", ["--setup-only", "--collect-only", "--fixtures"])
+def test_an_option_of_the_project_that_keeps_tests_from_running_is_never_green(
+    serve: Serve, option: str
+) -> None:
+    files = {"pytest.ini": f"[pytest]\naddopts = {option}\n", "test_a.py": "def test_a(): pass\n"}
+    assert serve(files).fail()["data"]["kind"] in {"interrupted", "crash", "engine_error"}
+
+
 def test_stopping_with_success_in_the_middle_is_never_a_green_verdict(serve: Serve) -> None:
     text = "import pytest\ndef test_a(): pytest.exit('enough', returncode=0)\ndef test_b(): pass\n"
     assert serve({"test_a.py": text}).fail()["data"]["kind"] == "interrupted"

@@ -30,7 +30,13 @@ def write_run(arguments: ExecuteTests, targets: Sequence[str]) -> list[str]:
 
 
 def write_discovery(arguments: DiscoverTests, targets: Sequence[str]) -> list[str]:
-    options = ["--collect-only", "--quiet", "--color=no", *_select(arguments.markers, arguments.keywords)]
+    options = [
+        "--collect-only",
+        "--quiet",
+        "--color=no",
+        "--maxfail=0",
+        *_select(arguments.markers, arguments.keywords),
+    ]
     if arguments.pattern is not None:
         options += ["-o", f"python_files={shlex.quote(arguments.pattern)}"]
     return [*options, *targets]

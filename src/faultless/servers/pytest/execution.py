@@ -117,8 +117,10 @@ def _find_hint(
         )
     if _find_exit_code(session) == NO_TESTS:
         hints.append(_explain_nothing(arguments, summary))
-    elif _find_exit_code(session) == 1 and not any(row.outcome in BAD for row in rows):
-        hints.append("no test failed, yet pytest exited 1: a plugin asked for that, see text_output")
+    elif (_find_exit_code(session) == 0) == any(row.outcome in BAD for row in rows):
+        hints.append(
+            f"pytest exited {_find_exit_code(session)} against its own results: a plugin asked for that"
+        )
     if session.finished and session.finished.leftovers:
         hints.append(f"{session.finished.leftovers} processes outlived the run and were ended")
     return "; ".join(hints) or None

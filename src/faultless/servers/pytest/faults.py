@@ -112,8 +112,7 @@ def _collection_error(session: Session, verbosity: int) -> Fault:
 
 def _interrupted(session: Session, reason: str, verbosity: int) -> Fault:
     record = session.record
-    done = sum(test.is_finished for test in record.tests)
-    told = f"{done} of {len(record.planned)} planned tests had ended"
+    told = f"{record.ended} of {len(record.planned)} planned tests had ended"
     return _fault(
         FaultKind.INTERRUPTED,
         f"{FAILED}Test execution was interrupted: {clean(reason, 500)}{_while_running(record)}; {told}",
@@ -209,6 +208,7 @@ def _fault(
         "stdout": _bound(finished.stdout.text.replace(session.mark + "\n", ""), session) if finished else "",
         "stderr": _bound(finished.stderr.text, session) if finished else "",
         "command": list(session.job.command),
+        "interpreter": session.job.interpreter.describe(),
         "duration": round(duration, 3) if finished else None,
         "collection_errors": [error.model_dump() for error in answer.show_collection_errors(record)],
         "tests": [row.model_dump(mode="json") for row in results.shown],

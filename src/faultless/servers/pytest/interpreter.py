@@ -25,6 +25,8 @@ from faultless.contract import Fault, FaultKind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from faultless.contract import Json
+
 FOLDER_NAMES = (".venv", "venv")
 REPOSITORY_MARKS = (".git", ".hg", ".jj")
 HOW_TO_CHOOSE = "start the server with --python PATH, or create .venv in the project's folder"
@@ -34,6 +36,9 @@ HOW_TO_CHOOSE = "start the server with --python PATH, or create .venv in the pro
 class Interpreter:
     path: Path
     reason: str
+
+    def describe(self) -> dict[str, Json]:
+        return {"path": str(self.path), "reason": self.reason}
 
     @property
     def environment(self) -> Path | None:

@@ -47,7 +47,7 @@ class Project:
     def find_interpreter(self, call: Call) -> Interpreter:
         """Looked up at every call: an environment made meanwhile counts at once."""
         found = find_interpreter(self.root.path, self.python, self.surroundings)
-        call.meta[META_KEY] = {"path": str(found.path), "reason": found.reason}
+        call.meta[META_KEY] = found.describe()
         return found
 
     def choose_timeout(self, asked: int | None) -> int:
@@ -88,5 +88,5 @@ def _unavailable(interpreter: Interpreter, problem: str, fix: str) -> Fault:
         FaultKind.UNAVAILABLE,
         f"Failed to spawn pytest subprocess: {interpreter.path} ({interpreter.reason}): {problem}",
         hint=fix,
-        details={"interpreter": str(interpreter.path), "reason": interpreter.reason},
+        details={"interpreter": interpreter.describe()},
     )

@@ -7,6 +7,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+LINE_LIMIT = 64 << 20  # the worker's own limits are far below
+KEPT_LIMIT = 64 << 20
+MESSAGE_LIMIT = 200
 OUTSIDE_PHASES = "???"  # how xdist reports a test whose worker process died
 
 
@@ -31,6 +34,13 @@ class Test:
     phases: list[Phase] = field(default_factory=list)
     is_finished: bool = False
     reruns: int = 0
+
+    @property
+    def is_decided(self) -> bool:
+        """A test that only got through its setup has proved nothing, as in pytest's own counts."""
+        return any(
+            phase.name not in {"setup", "teardown"} or phase.outcome != "passed" for phase in self.phases
+        )
 
     @property
     def awaits_rerun(self) -> bool:
@@ -72,6 +82,7 @@ class Record:
     finish: Finish | None = None
     garbled_lines: int = 0
     _rest: bytes = b""
+    _kept: int = 0
     _open: dict[str, dict[str | None, Test]] = field(default_factory=dict)
 
     @property
@@ -85,11 +96,18 @@ class Record:
 
     @property
     def unreported(self) -> int:
-        """Tests that were planned and never ended."""
-        return max(0, len(self.planned) - sum(test.is_finished for test in self.tests))
+        """Tests that were planned and never came to an end that says something."""
+        return max(0, len(self.planned) - self.ended)
+
+    @property
+    def ended(self) -> int:
+        return sum(test.is_finished and test.is_decided for test in self.tests)
 
     def feed(self, data: bytes) -> None:
         *lines, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > LINE_LIMIT:
+            self._rest = b""
+            self.garbled_lines += 1
         for line in lines:
             try:
                 event = json.loads(line)
@@ -129,6 +147,7 @@ class Record:
 
     def _take_phase(self, event: dict[str, Any]) -> None:
         node_id, node = event.pop("test"), event.pop("node")
+        self._bound(event)
         phase = Phase(
             name=event.pop("phase"),
             frame=tuple(event.pop("frame", None) or ()) or None,
@@ -144,6 +163,15 @@ class Record:
             test = open_tests[node] = Test(node_id)
             self.tests.append(test)
         test.add(phase)
+
+    def _bound(self, event: dict[str, Any]) -> None:
+        """Ten thousand failures of a megabyte each must not fill the server: later ones lose their text."""
+        size = sum(len(event.get(name) or "") for name in ("text", "message"))
+        if self._kept + size > KEPT_LIMIT:
+            event["text"] = f"[left out: {len(event.get('text') or ''):,} characters]"
+            event["message"] = (event.get("message") or "")[:MESSAGE_LIMIT]
+            size = len(event["text"]) + len(event["message"])
+        self._kept += size
 
     def _end(self, node_id: str) -> None:
         self.running[node_id] -= 1

@@ -14,7 +14,8 @@ STYLES = {"passed": "green", "failed": "bold red", "error": "bold red", "skipped
 def is_bad_news(tool: str, answer: dict[str, Any]) -> bool:
     if tool == "discover_tests":
         return bool(answer["collection_errors"])
-    return bool(answer["exit_code"] != 0)
+    summary = answer["summary"]
+    return bool(answer["exit_code"] != 0 or summary["failed"] or summary["errors"])
 
 
 def render(tool: str, answer: dict[str, Any]) -> RenderableType:

@@ -60,12 +60,7 @@ def make_rows(record: Record) -> list[Row]:
 
 def make_test_rows(record: Record) -> list[Row]:
     """Every test that was decided, in the order they ran."""
-    return [make_row(test) for test in record.tests if is_decided(test)]
-
-
-def is_decided(test: Test) -> bool:
-    """A test that only got through its setup has proved nothing, as in pytest's own counts."""
-    return any(phase.name not in {"setup", "teardown"} or phase.outcome != "passed" for phase in test.phases)
+    return [make_row(test) for test in record.tests if test.is_decided]
 
 
 def make_row(test: Test) -> Row:
