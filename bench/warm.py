@@ -15,7 +15,7 @@ import psutil
 
 from bench.figures import interleave, machine, table
 from bench.peers import PEERS, environment
-from bench.suites import fetch
+from bench.pytest import suites
 from faultless.kit.testing import WireClient
 
 ROUNDS = 15
@@ -124,7 +124,7 @@ def rows() -> list[list[str]]:
     )
     one = Bench("one", plain, {"test_one.py": ONE})
     full = Bench("rich", rich, {"test_one.py": RICH})
-    public = Bench("public", plain, root=fetch("itsdangerous", "2.2.0"))
+    public = Bench("public", suites.python(), root=suites.fetch(suites.ITSDANGEROUS))
     many = Bench("many", plain, {f"test_{part}.py": MANY.format(count=1000) for part in range(10)})
     return [
         row_warm("one test, plain environment", "<= 0.28", one),

@@ -34,6 +34,10 @@ SUITES = [
 ]
 
 
+ITSDANGEROUS = Suite("itsdangerous", "tests", "tests/test_itsdangerous/test_signer.py")
+"""About 300 tests, for the time of a suite of that size."""
+
+
 def python() -> Path:
     return environment("suites", PINNED)
 

@@ -10,16 +10,19 @@ from pathlib import Path
 from bench.figures import table
 from bench.pytest import suites
 from bench.pytest.suites import Suite
+from bench.warm import warm
 from faultless.kit.testing import WireClient
 
 PLAIN = Path(__file__).with_name("plain")
 WORST = {"passed": 0, "xpassed": 0, "skipped": 1, "xfailed": 1, "failed": 2, "error": 3}
 NAMES = ["passed", "skipped", "failed", "error"]
+Outcome = tuple[int, dict[str, str]]
+"""Exit code, and the outcome of every test."""
 # Suites whose order or number depends on chance are held still on both sides.
 STILL = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def run_plain(python: Path, folder: Path, tests: str) -> tuple[int, dict[str, str]]:
+def run_plain(python: Path, folder: Path, tests: str) -> Outcome:
     with tempfile.TemporaryDirectory() as scratch:
         record = Path(scratch) / "record.json"
         env = {**os.environ, **STILL, "PYTHONPATH": str(PLAIN), "PLAIN_RECORD": str(record)}
@@ -33,36 +36,46 @@ def run_plain(python: Path, folder: Path, tests: str) -> tuple[int, dict[str, st
     return finished.returncode, {node_id: NAMES[number] for node_id, number in worst.items()}
 
 
-def run_ours(python: Path, folder: Path, tests: str) -> tuple[int, dict[str, str], dict[str, int]]:
+def run_ours(python: Path, folder: Path, suite: Suite, *, is_warm: bool) -> Outcome:
     command = [sys.executable, "-m", "faultless", "serve", "pytest", f"--root={folder}", f"--python={python}"]
     env = {**os.environ, **STILL, "PYTEST_ADDOPTS": "-p no:cacheprovider"}
-    with WireClient(command, env=env, deadline_seconds=1200) as client:
-        response = client.open("handshake").call(
-            "execute_tests", {"node_ids": [tests], "verbosity": 1, "timeout": 1100}
-        )
+    with WireClient([*command, *([] if is_warm else ["--cold"])], env=env, deadline_seconds=1200) as client:
+        client.open("handshake")
+        if is_warm:
+            warm(client, "execute_tests", node_ids=[suite.one])
+        response = client.call("execute_tests", {"node_ids": [suite.tests], "verbosity": 1, "timeout": 1100})
     if "error" in response:
-        return -1, {"fault": response["error"]["message"]}, {"total": 0}
+        return -1, {"fault": response["error"]["message"]}
+    if response["result"]["_meta"]["faultless/start"] != ("warm" if is_warm else "cold"):
+        raise RuntimeError(f"{suite.name} did not start as asked")
     answer = response["result"]["structuredContent"]
-    return answer["exit_code"], {row["node_id"]: row["outcome"] for row in answer["tests"]}, answer["summary"]
+    rows = {row["node_id"]: row["outcome"] for row in answer["tests"]}
+    if answer["summary"]["total"] != len(rows):
+        raise RuntimeError(f"{suite.name}: the summary does not count the rows")
+    return answer["exit_code"], rows
+
+
+def tell_difference(plain: Outcome, ours: Outcome) -> str:
+    differing = sorted(
+        name for name in plain[1].keys() | ours[1].keys() if plain[1].get(name) != ours[1].get(name)
+    )
+    if not differing and plain[0] == ours[0]:
+        return "none"
+    return f"{len(differing)}, e.g. {differing[:3]}; exit {plain[0]} and {ours[0]}"
 
 
 def compare(suite: Suite) -> list[str]:
     python, folder = suites.python(), suites.fetch(suite)
-    plain_code, plain = run_plain(python, folder, suite.tests)
-    our_code, ours, summary = run_ours(python, folder, suite.tests)
-    differing = [name for name in plain.keys() | ours.keys() if plain.get(name) != ours.get(name)]
-    counts = ", ".join(f"{sum(value == name for value in ours.values())} {name}" for name in NAMES)
-    same = not differing and plain_code == our_code and summary["total"] == len(ours)
-    shown = (
-        "none"
-        if same
-        else f"{len(differing)}, e.g. {sorted(differing)[:3]}; exit {plain_code} and {our_code}"
-    )
-    return [f"{suite.name} {suites.version_of(suite.name)}", counts, str(our_code), shown]
+    plain = run_plain(python, folder, suite.tests)
+    cold = run_ours(python, folder, suite, is_warm=False)
+    forked = run_ours(python, folder, suite, is_warm=True)
+    counts = ", ".join(f"{sum(value == name for value in cold[1].values())} {name}" for name in NAMES)
+    title = f"{suite.name} {suites.version_of(suite.name)}"
+    return [title, counts, str(cold[0]), tell_difference(plain, cold), tell_difference(plain, forked)]
 
 
 def measure() -> str:
-    header = ["suite", "our rows", "exit code", "differences to plain pytest, test by test"]
+    header = ["suite", "our rows", "exit code", "differences to plain pytest, cold", "the same, warm"]
     rows = []
     for suite in suites.SUITES:
         rows.append(compare(suite))
