@@ -6,6 +6,7 @@ takes.
 """
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -219,7 +220,7 @@ def main() -> None:
     text = table("The truth set, 10 s a case", HEADER, rows)
     told = machine("faultless", "crosshair-tool", "z3-solver", "hypothesis")
     notes = [
-        f"{told}.",
+        f"{told}. Load while measuring: {os.getloadavg()[1]:.1f} on {os.cpu_count()} cores.",
         "Counterexamples of faultless were run again by the bench; the others' are counted as reported.",
         f"A warm request takes {warm:.2f} s, a fresh `crosshair check` {cold:.2f} s ({warm / cold:.2f}).",
     ]

@@ -19,6 +19,7 @@ import resource
 import signal
 import sys
 import sysconfig
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,7 @@ def enter(memory_bytes: int, cpu_seconds: int, *, without: tuple[str, ...] = ())
     return [name for name, attempt in attempts.items() if name not in without and attempt()]
 
 
+@cache
 def readable_paths() -> list[str]:
     """Where modules, their shared libraries and time zones come from."""
     wanted = {sys.prefix, sys.base_prefix, sys.exec_prefix, *sysconfig.get_paths().values(), *sys.path}

@@ -156,6 +156,7 @@ def main() -> None:
     # Filled here, so that every fork has them.
     engine_attributes()
     hidden_modules()
+    sandbox.readable_paths()
     for name in sorted(ALLOWED_MODULES):
         with contextlib.suppress(ImportError):
             publish(importlib.import_module(name))
