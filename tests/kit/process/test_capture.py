@@ -30,7 +30,7 @@ def test_what_fits_comes_back_whole_and_what_does_not_is_counted(chunks: list[by
     whole = b"".join(chunks)
     captured = capture(chunks, limit)
     if len(whole) <= limit:
-        assert captured == process.Captured(whole.decode(errors="replace"), 0)
+        assert captured == process.Captured(whole.decode(errors="replace"), 0, whole)
     else:
         assert len(whole) - limit <= captured.dropped_bytes <= len(whole) - limit + 6
         assert f"\n[{captured.dropped_bytes} bytes dropped]\n" in captured.text

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Sequence
 
-_IDLE_AT_MOST = 16
+IDLE_AT_MOST = 16
 _GOODBYE_SECONDS = 5.0
 # Loaded as a package of its own name, because `faultless` itself would bring everything with it.
 _PROGRAM = "import sys; sys.path.append(sys.argv[1]); from warden.serve import main; main()"
@@ -71,7 +71,7 @@ class Launcher:
             return None
 
     def release(self, lease: Lease, *, reusable: bool) -> None:
-        if reusable and len(self._idle) < _IDLE_AT_MOST:
+        if reusable and len(self._idle) < IDLE_AT_MOST:
             self._idle.append(lease)
         else:
             lease.control.close()
