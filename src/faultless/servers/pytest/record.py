@@ -10,6 +10,7 @@ from typing import Any
 LINE_LIMIT = 64 << 20  # the worker's own limits are far below
 KEPT_LIMIT = 64 << 20
 MESSAGE_LIMIT = 200
+PHASES = ("setup", "call", "teardown")
 OUTSIDE_PHASES = "???"  # how xdist reports a test whose worker process died
 
 
@@ -119,6 +120,8 @@ class Record:
         match name:
             case "started":
                 self.running[event["test"]] += 1
+            case "passed":
+                self._take_passed(event)
             case "phase":
                 self._take_phase(event)
             case "finished":
@@ -145,6 +148,11 @@ class Record:
             case "finish":
                 self.finish = Finish(**event)
 
+    def _take_passed(self, event: dict[str, Any]) -> None:
+        for phase, duration in zip(PHASES, event["durations"], strict=True):
+            told = {"test": event["test"], "node": event["node"], "outcome": "passed"}
+            self._take_phase({**told, "phase": phase, "duration": duration})
+
     def _take_phase(self, event: dict[str, Any]) -> None:
         node_id, node = event.pop("test"), event.pop("node")
         self._bound(event)
@@ -163,6 +171,8 @@ class Record:
             test = open_tests[node] = Test(node_id)
             self.tests.append(test)
         test.add(phase)
+        if test.is_finished:
+            self._stop(node_id)
 
     def _bound(self, event: dict[str, Any]) -> None:
         """Ten thousand failures of a megabyte each must not fill the server: later ones lose their text."""
@@ -173,9 +183,12 @@ class Record:
             size = len(event["text"]) + len(event["message"])
         self._kept += size
 
-    def _end(self, node_id: str) -> None:
+    def _stop(self, node_id: str) -> None:
         self.running[node_id] -= 1
         if self.running[node_id] <= 0:
             del self.running[node_id]
+
+    def _end(self, node_id: str) -> None:
+        self._stop(node_id)
         for test in self._open.get(node_id, {}).values():
             test.is_finished = True

@@ -47,6 +47,8 @@ class Recorder:
         self._rename: Callable[[str], str] = str
         self._warnings = 0
         self._show_capture = "all"
+        self._open: set[str] = set()
+        self._held: dict[tuple[str, str | None], list[tuple[str, float]]] = {}
         self._exceptions: dict[str, tuple[BaseException, str]] = {}
         self._stacks.arm()
         self._reporter.send(
@@ -126,26 +128,57 @@ class Recorder:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self._stacks.arm()
-        self._reporter.send("started", test=self._rename(nodeid))
+        name = self._rename(nodeid)
+        self._open.add(name)
+        self._reporter.send("started", test=name)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        phase = {
-            "test": self._rename(report.nodeid),
-            "phase": report.when,
-            "outcome": report.outcome,
-            "duration": round(report.duration, 6),
-            "node": name_node(report),
-        }
-        is_plain = report.outcome == "passed" and not hasattr(report, "wasxfail")
-        if is_plain and report.when != "call" and not hasattr(report, "context"):
-            self._reporter.defer("phase", **phase)
+        """Most tests pass in all phases; they are told in one event, when they are over."""
+        name, node = self._rename(report.nodeid), name_node(report)
+        fields = vars(report)
+        is_plain = report.outcome == "passed" and "wasxfail" not in fields and "context" not in fields
+        is_last = report.when == "teardown" and "context" not in fields
+        held = self._held.setdefault((name, node), [])
+        if is_plain and not is_last:
+            held.append((report.when, report.duration))
             return
-        if not is_plain or hasattr(report, "context"):
-            phase.update(describe_report(report, self._root, self._show_capture))
-        self._reporter.send("phase", **phase)
+        del self._held[name, node]
+        if is_last:
+            self._open.discard(name)
+        if is_plain and [when for when, _ in held] == ["setup", "call"]:
+            self._reporter.defer_passed(name, node, [held[0][1], held[1][1], report.duration])
+            return
+        self._release(name, node, held)
+        details = {} if is_plain else describe_report(report, self._root, self._show_capture)
+        self._send_phase(name, node, report.when, report.outcome, report.duration, **details)
+
+    def _release(self, name: str, node: str | None, held: list[tuple[str, float]]) -> None:
+        for when, duration in held:
+            self._send_phase(name, node, when, "passed", duration)
+
+    def _send_phase(
+        self, name: str, node: str | None, when: str, outcome: str, duration: float, **details: Any
+    ) -> None:
+        fields = {
+            "test": name,
+            "node": node,
+            "phase": when,
+            "outcome": outcome,
+            "duration": round(duration, 6),
+        }
+        self._reporter.send("phase", **fields, **details)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        self._reporter.defer("finished", test=self._rename(nodeid))
+        name = self._rename(nodeid)
+        if name in self._open:  # a plugin that reports no teardown
+            self._open.discard(name)
+            self._release_all()
+            self._reporter.send("finished", test=name)
+
+    def _release_all(self) -> None:
+        for (name, node), held in self._held.items():
+            self._release(name, node, held)
+        self._held.clear()
 
     def pytest_warning_recorded(
         self, warning_message: warnings.WarningMessage, when: str, nodeid: str
@@ -165,9 +198,11 @@ class Recorder:
     # ---- the end
 
     def pytest_internalerror(self, excrepr: object) -> None:
+        self._release_all()
         self._reporter.send("internal_error", text=bound(str(excrepr)))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        self._release_all()
         self._reporter.send("interrupted", reason="{}: {}".format(excinfo.typename, excinfo.value))
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)

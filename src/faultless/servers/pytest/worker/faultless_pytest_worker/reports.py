@@ -60,8 +60,8 @@ def name_subtest(context: Any) -> str:
 
 
 def name_node(report: pytest.TestReport) -> str | None:
-    gateway = getattr(getattr(report, "node", None), "gateway", None)
-    return getattr(gateway, "id", None)
+    node = vars(report).get("node")
+    return None if node is None else getattr(getattr(node, "gateway", None), "id", None)
 
 
 def bound(text: str) -> str:
