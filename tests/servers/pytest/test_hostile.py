@@ -34,7 +34,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=["cold", "warm"])
+@pytest.fixture(scope="module", params=["cold", pytest.param("warm", marks=pytest.mark.heavy)])
 def server(copy: Path, request: pytest.FixtureRequest) -> Iterator[WireServer]:
     """One server for all cases, both ways of starting: that it lives through them is part of the claim."""
     env = {
