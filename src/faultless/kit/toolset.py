@@ -28,13 +28,18 @@ R = TypeVar("R")
 class Arguments(BaseModel):
     """Input of a tool: unknown fields refused, nothing coerced."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class Answer(BaseModel):
     """Output of a tool: the verdict."""
 
-    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="constants", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="constants")
+
+
+# For their subclasses: on these two it would only parse this file for docstrings that are not there.
+Arguments.model_config["use_attribute_docstrings"] = True
+Answer.model_config["use_attribute_docstrings"] = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import PydanticSerializationError, to_json
@@ -63,6 +62,8 @@ def invalid_params(violations: list[dict[str, Json]], *, hint: str | None = None
 
 def close_matches(name: str, candidates: Iterable[str]) -> str:
     """`, did you mean 'x'?`, or nothing."""
+    import difflib  # noqa: PLC0415 - for mistakes only
+
     near = difflib.get_close_matches(name, list(candidates), n=3, cutoff=0.5)
     return f", did you mean {' or '.join(repr(match) for match in near)}?" if near else ""
 
