@@ -1,7 +1,7 @@
 """Tells the server what pytest does, as it does it: JSON lines on a private descriptor. PYTEST_DONT_REWRITE
 
-A cold run names this package in PYTEST_PLUGINS, not in `-p`: xdist hands its workers every argument, and they
-must not report. Importing it takes every trace of it out of the environment again. A warm run calls `main`.
+Runs name this package in PYTEST_PLUGINS, not in `-p`: xdist hands its workers every argument, and they
+must not report. Importing it takes every trace of it out of the environment again.
 
 Standard library and pytest >= 7 only, Python >= 3.8: it runs in the project's interpreter.
 """
@@ -18,12 +18,6 @@ import pytest
 from .recorder import Recorder
 
 SETTINGS = "FAULTLESS_PYTEST_WORKER"
-
-
-def main(settings: dict[str, Any], cwd: str, argv: list[str]) -> int:
-    """In a fork of a warm interpreter: run pytest as a new process would, and return its exit status."""
-    os.chdir(cwd)
-    return int(pytest.main(list(argv), plugins=[Recorder(settings)]))
 
 
 def take_settings() -> dict[str, Any] | None:
