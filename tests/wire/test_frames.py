@@ -159,3 +159,17 @@ def test_a_second_request_with_a_running_id_is_refused(start_server: StartServer
     server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "twin"}})
     server.send(json.dumps({"jsonrpc": "2.0", "id": "twin", "method": "ping"}).encode() + b"\n")
     assert server.receive()["result"] == {}
+
+
+@pytest.mark.parametrize("meta", [[], "text", 5, None], ids=repr)
+def test_a_meta_that_is_no_object_is_refused_and_breaks_nothing(server: WireClient, meta: object) -> None:
+    server.send({"jsonrpc": "2.0", "id": 32, "method": "tools/list", "params": {"_meta": meta}})
+    assert server.receive()["id"] == 32
+    assert server.request("ping")["result"] == {}
+
+
+def test_what_comes_before_the_first_request_is_not_lost(start_server: StartServer) -> None:
+    client = start_server()
+    client.send(b'{"jsonrpc":"2.0","method":"notifications/unheard_of"}\n' * 20)
+    client.open("handshake")
+    assert client.call("echo", {"text": "heard"})["result"]["structuredContent"] == {"text": "heard"}

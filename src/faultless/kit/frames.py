@@ -16,6 +16,7 @@ _ID = re.compile(rb'"id"\s*:\s*(-?(?:0|[1-9]\d{0,18})(?=\s*[,}])|"(?:[^"\\\x00-\
 _BOM = b"\xef\xbb\xbf"
 MAX_INTEGER_DIGITS = 4000
 """Beyond this Python itself refuses to print an integer, so an answer could not echo it."""
+_TOO_LARGE_AN_ID = 10**MAX_INTEGER_DIGITS
 
 
 class RejectedFrameError(Exception):
@@ -33,6 +34,13 @@ class RejectedFrameError(Exception):
     @classmethod
     def duplicate_id(cls, message_id: MessageId) -> RejectedFrameError:
         return _invalid(message_id, "a request with this id is still running", "use an id once at a time")
+
+    @classmethod
+    def other_era(cls, message_id: MessageId) -> RejectedFrameError:
+        reason = "this connection was opened by initialize and serves no requests with an envelope"
+        return _invalid(
+            message_id, reason, "leave the protocol version out of _meta, or open another connection"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +170,7 @@ def _response(value: dict[str, Any], message_id: MessageId | None) -> types.JSON
 def _is_id(value: object) -> bool:
     if isinstance(value, bool):
         return False
-    return isinstance(value, str) or (isinstance(value, int) and abs(value) < 10**MAX_INTEGER_DIGITS)
+    return isinstance(value, str) or (isinstance(value, int) and abs(value) < _TOO_LARGE_AN_ID)
 
 
 def _is_anonymous_error(value: dict[str, Any]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import marshal
 import os
 import selectors
 import socket
@@ -17,6 +18,7 @@ from faultless.kit.process.ending import finish, lose, lose_touch
 from faultless.kit.process.pipes import STDERR, STDIN, STDOUT, Pipes
 from faultless.kit.process.refusal import refuse
 from faultless.kit.process.warden import supervise, wire
+from faultless.kit.readiness import until_readable, until_writable
 
 if TYPE_CHECKING:
     from faultless.contract import Fault
@@ -67,6 +69,7 @@ class Attendance:
             self._asked = True
             self._pipes.close_theirs()
             self._watch_streams()
+            self._feed_at_once()
         except OSError as error:  # TimeoutError is one
             raise refuse(self._spec, "supervisor", error.errno or errno.ETIMEDOUT) from error
 
@@ -76,6 +79,12 @@ class Attendance:
             self._ready.register(descriptor, selectors.EVENT_READ, self._collect)
         if self._unfed:
             self._ready.register(self._pipes.ours[STDIN], selectors.EVENT_WRITE, self._feed)
+
+    def _feed_at_once(self) -> None:
+        """What fits into the empty pipe needs no wait."""
+        if self._unfed:
+            with suppress(*_AGAIN):
+                self._feed(self._pipes.ours[STDIN])
 
     async def _send_request(self, *, announce: bool) -> None:
         theirs = self._pipes.theirs | {number: number for number in self._spec.pass_fds}
@@ -91,7 +100,7 @@ class Attendance:
             "targets": list(theirs),
             "announce": announce,
         }
-        body = json.dumps(request).encode()
+        body = marshal.dumps(request)
         message = memoryview(wire.FRAME.pack(wire.REQUEST, len(body), len(theirs)) + body)
         sent = self._kernel.send(self._lease.control, message, list(theirs.values()))
         if sent < len(message):
@@ -100,7 +109,7 @@ class Attendance:
 
     async def _send_rest(self, message: memoryview) -> None:
         while message:
-            await anyio.wait_writable(self._control)
+            await until_writable(self._control)
             with suppress(*_AGAIN):
                 message = message[self._kernel.write(self._control, message) :]
 
@@ -125,7 +134,7 @@ class Attendance:
         self._done.set()
 
     async def _step(self) -> None:
-        await anyio.wait_readable(self._ready.fileno())
+        await until_readable(self._ready.fileno())
         for key, _events in self._ready.select(0):
             try:
                 key.data(key.fd)
@@ -196,7 +205,7 @@ class Attendance:
             running = not self._done.is_set()
             with anyio.CancelScope() as self._reader:
                 if running:
-                    await anyio.wait_readable(descriptor)
+                    await until_readable(descriptor)
             self._reader = None
             try:
                 return self._kernel.read(descriptor, _CHUNK)
@@ -253,11 +262,11 @@ class Attendance:
         self._shut()
         for _attempt in ("the supervisor", "the warden"):
             with anyio.move_on_after(_MARGIN_SECONDS, shield=True), suppress(OSError):
-                await anyio.wait_readable(self._control)
+                await until_readable(self._control)
                 while self._kernel.read(self._control, _CHUNK):
-                    await anyio.wait_readable(self._control)
+                    await until_readable(self._control)
                 return
-                self._launcher.kill(self._lease)
+            self._launcher.kill(self._lease)
 
     def _shut(self) -> None:
         with suppress(OSError):

@@ -33,12 +33,18 @@ class Admission:
                 details={"running": self._parallel, "waiting": self._waiting},
                 retry_after_seconds=RETRY_SECONDS,
             )
+        try:
+            self._slots.acquire_nowait()
+        except anyio.WouldBlock:
+            await self._wait()
+        try:
+            yield
+        finally:
+            self._slots.release()
+
+    async def _wait(self) -> None:
         self._waiting += 1
         try:
             await self._slots.acquire()
         finally:
             self._waiting -= 1
-        try:
-            yield
-        finally:
-            self._slots.release()

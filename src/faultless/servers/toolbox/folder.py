@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _FIXED = frozenset({declared.FILE_NAME, *mcbox.FILE_NAMES})
 _EXECUTABLE = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
-Signature = tuple[tuple[str, int, int, int], ...]
+Signature = dict[str, tuple[int, int, int]]
 
 
 class Folder:
@@ -29,13 +29,11 @@ class Folder:
 
         Schemas in files of their own count as well; what tools write beside themselves does not.
         """
-        return tuple(
-            sorted(
-                (entry.name, found.st_mtime_ns, found.st_ctime_ns, found.st_size)
-                for entry, found in self._files()
-                if _counts(entry.name, found.st_mode)
-            )
-        )
+        return {
+            entry.name: (found.st_mtime_ns, found.st_ctime_ns, found.st_size)
+            for entry, found in self._files()
+            if _counts(entry.name, found.st_mode)
+        }
 
     async def load(self, describe: Callable[[Path], Awaitable[dict[str, Any]]]) -> Loaded:
         loaded = Loaded()
@@ -74,7 +72,7 @@ class Folder:
         except OSError:
             return
         for entry in entries:
-            if entry.name.startswith((".", "_")):
+            if entry.name[0] in "._":
                 continue
             try:
                 found = entry.stat()

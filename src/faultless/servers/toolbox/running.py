@@ -91,7 +91,7 @@ class Runner:
             return await self._functions.call(
                 definition, definition.action, arguments, seconds=seconds, redactor=redactor
             )
-        mark = secrets.token_hex(8)
+        mark = secrets.token_hex(8)  # what a tool cannot guess
         finished = await process.run(self._spec(definition, arguments, seconds, mark))
         if isinstance(definition.action, BashFunction):
             finished = _after_mark(definition.action, finished, mark)

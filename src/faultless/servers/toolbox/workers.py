@@ -15,6 +15,7 @@ import anyio
 
 from faultless.contract import Fault
 from faultless.kit import log, process
+from faultless.kit.readiness import until_readable, until_writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,7 +91,7 @@ class Worker:
                 try:
                     rest = rest[self.channel.send(rest) :]
                 except BlockingIOError:
-                    await anyio.wait_writable(self.channel)
+                    await until_writable(self.channel)
         except (BrokenPipeError, ConnectionResetError):
             raise WorkerEndedError from None
 
@@ -100,7 +101,7 @@ class Worker:
             try:
                 part = self.channel.recv(min(size - len(data), 1 << 20))
             except BlockingIOError:
-                await anyio.wait_readable(self.channel)
+                await until_readable(self.channel)
                 continue
             except ConnectionResetError:
                 part = b""
