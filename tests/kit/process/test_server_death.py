@@ -17,6 +17,8 @@ import pytest
 
 from faultless.contract import Fault, FaultKind
 from faultless.kit import process
+from faultless.kit.process import attend
+from faultless.kit.process.launcher import WARDEN
 
 Wait = Callable[..., Any]
 Specify = Callable[..., process.Spec]
@@ -130,6 +132,41 @@ def test_a_request_that_a_killed_supervisor_never_read_is_refused(
         launcher.close()
     assert fault.kind is FaultKind.UNAVAILABLE
     assert not (asked.cwd / "started").exists()
+
+
+DEAF_WARDEN = """
+import signal, sys
+sys.path.append(sys.argv[1])
+from warden import serve, supervise
+
+def serve_nobody(system, control):
+    system.receive(control, 1)
+    while True:
+        signal.pause()
+
+supervise.serve = serve_nobody
+serve.main()
+"""
+
+
+def test_a_supervisor_that_hears_nothing_is_killed_by_the_warden(
+    wait: Wait, spec: Specify, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attend, "_MARGIN_SECONDS", 0.2)
+    before = {one.pid for one in psutil.Process().children(recursive=True)}
+    launcher = process.Launcher(warden=(sys.executable, "-I", "-S", "-c", DEAF_WARDEN, WARDEN[-1]))
+    asked = spec("true", deadline_seconds=0.1, grace_seconds=0)
+
+    async def ask() -> list[psutil.Process]:
+        with pytest.raises(Fault, match="its fate is not known"):
+            await process.run(asked, launcher=launcher)
+        return find_helpers(before)
+
+    try:
+        _warden, *supervisors = wait(ask)
+        assert psutil.wait_procs(supervisors, timeout=30)[1] == []
+    finally:
+        launcher.close()
 
 
 def test_a_run_goes_on_when_the_warden_is_killed(

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from faultless.contract import read
@@ -78,11 +79,11 @@ def test_all_violations_come_with_their_places_and_the_allowed_values(specimen: 
     assert data["hint"] == "the parameters are: path, limit, mode, tags, note, ratio"
 
 
-def test_a_leftover_process_is_ended_with_its_tool(specimen: WireClient) -> None:
-    pid = int(specimen.call("leave_child")["result"]["content"][0]["text"])
-    assert not Path(f"/proc/{pid}").exists()
-    pid = specimen.call("py_leave_child")["result"]["structuredContent"]["result"]
-    assert not Path(f"/proc/{pid}").exists()
+@pytest.mark.parametrize("tool", ["leave_child", "py_leave_child", "py_leave_daemon"])
+def test_a_leftover_process_is_ended_with_its_tool(specimen: WireClient, tool: str) -> None:
+    result = specimen.call(tool)["result"]
+    pid = result.get("structuredContent", {}).get("result") or int(result["content"][0]["text"])
+    assert not psutil.pid_exists(pid)
 
 
 def test_standard_error_of_a_success_goes_to_the_log_only(specimen: WireClient) -> None:

@@ -18,6 +18,16 @@ class Captured:
     dropped_bytes: int
     data: bytes = b""
     """What was kept, as it came."""
+    cut: int | None = None
+    """Where the marker begins in the text."""
+
+    @property
+    def parts(self) -> tuple[str, str, str]:
+        """Before the cut, the marker, and after it; all of it is before if nothing was cut."""
+        if self.cut is None:
+            return self.text, "", ""
+        after = self.cut + len(_marker(self.dropped_bytes))
+        return self.text[: self.cut], self.text[self.cut : after], self.text[after:]
 
 
 class Capture:
@@ -49,12 +59,13 @@ class Capture:
         head = self._head[: _end_of_whole_characters(self._head)]
         tail = self._tail[_start_of_whole_characters(self._tail) :]
         dropped = self._seen - len(head) - len(tail)
-        parts = (
-            head.decode(errors="replace"),
-            f"\n[{dropped} bytes dropped]\n",
-            tail.decode(errors="replace"),
-        )
-        return Captured("".join(parts), dropped, bytes(head + tail))
+        before = head.decode(errors="replace")
+        text = before + _marker(dropped) + tail.decode(errors="replace")
+        return Captured(text, dropped, bytes(head + tail), len(before))
+
+
+def _marker(dropped_bytes: int) -> str:
+    return f"\n[{dropped_bytes} bytes dropped]\n"
 
 
 def _end_of_whole_characters(data: bytearray) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from faultless.contract import Fault, Json
@@ -11,6 +12,8 @@ from faultless.contract import Fault, Json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
+
+    from faultless.kit.process import Captured
 
 ALWAYS = ("PATH", "HOME", "LANG", "TMPDIR")
 SHORTEST_SECRET = 4
@@ -41,6 +44,25 @@ class Redactor:
             text = text.replace(value, mark)
         return text
 
+    def blot_captured(self, captured: Captured) -> Captured:
+        """Also without the part of a secret that the cut left on either side of it."""
+        before, marker, after = captured.parts
+        if not marker:
+            return replace(captured, text=self.blot(captured.text))
+        before = self.blot_beginning(before)
+        return replace(captured, text=before + marker + self.blot_end(after), cut=len(before))
+
+    def blot_beginning(self, text: str) -> str:
+        """Of a text that goes on elsewhere: what could be the beginning of a secret at its end goes too."""
+        text = self.blot(text)
+        longest = max(_overlap(text, value) for value, _ in self._values)
+        return text[: len(text) - longest]
+
+    def blot_end(self, text: str) -> str:
+        """Of a text that began elsewhere: what could be the end of a secret at its beginning goes too."""
+        text = self.blot(text)
+        return text[max(_overlap(value, text) for value, _ in self._values) :]
+
     def blot_all(self, value: Json) -> Json:
         if isinstance(value, str):
             return self.blot(value)
@@ -58,3 +80,9 @@ class Redactor:
             details={name: self.blot_all(value) for name, value in fault.details.items()},
             retry_after_seconds=fault.retry_after_seconds,
         )
+
+
+def _overlap(first: str, second: str) -> int:
+    """How many characters at the end of the first are the beginning of the second."""
+    longest = min(len(first), len(second))
+    return next((size for size in range(longest, 0, -1) if first.endswith(second[:size])), 0)

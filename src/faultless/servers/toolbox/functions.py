@@ -68,17 +68,18 @@ class Functions:
                     answer = await worker.exchange({"function": action.function, "arguments": arguments})
             except TimeoutError:
                 await worker.stop()
-                raise timed_out(definition.name, seconds, _last_words(worker)) from None
+                raise timed_out(definition.name, seconds, _last_words(worker, redactor)) from None
             except WorkerEndedError:
                 await worker.stop()
-                raise _crashed(definition, worker) from None
+                raise _crashed(definition, worker, redactor) from None
             if answer["children"]:
                 log.warn("tool left processes behind", tool=definition.name)
                 await worker.stop()
-        if answer["printed"]:
-            printed = redactor.blot(clean(answer["printed"], STDERR_TAIL))
-            log.info("tool printed", tool=definition.name, printed=printed)
-        return _read_answer(definition, action, answer)
+        blot = redactor.blot_end if answer["printed_is_cut"] else redactor.blot
+        printed = blot(answer["printed"])
+        if printed:
+            log.info("tool printed", tool=definition.name, printed=clean(printed, STDERR_TAIL))
+        return _read_answer(definition, action, answer, {"output": printed}, redactor)
 
     @asynccontextmanager
     async def _worker(self, path: Path) -> AsyncIterator[Worker]:
@@ -123,21 +124,15 @@ class Functions:
         await pool.release(worker)
 
 
-def _read_answer(definition: Definition, action: PythonFunction, answer: dict[str, Any]) -> Output:
-    told: dict[str, Json] = {"output": answer["printed"]}
+def _read_answer(
+    definition: Definition,
+    action: PythonFunction,
+    answer: dict[str, Any],
+    told: dict[str, Json],
+    redactor: Redactor,
+) -> Output:
     if "raised" in answer:
-        raised = answer["raised"]
-        raise Fault(
-            FaultKind.ENGINE_ERROR,
-            clean(f"{definition.name} raised {raised['type']}: {raised['message']}"),
-            hint="details.traceback shows where",
-            details=told
-            | {
-                "exception": raised["type"],
-                "line": raised["line"],
-                "traceback": clean(raised["traceback"], 20_000),
-            },
-        )
+        raise _raised(definition, answer["raised"], told, redactor)
     if "unwritable" in answer:
         raise Fault(
             FaultKind.ENGINE_ERROR,
@@ -160,6 +155,23 @@ def _read_answer(definition: Definition, action: PythonFunction, answer: dict[st
     return answer_with(definition, {"result": value} if action.wraps_result else value, told)
 
 
+def _raised(
+    definition: Definition, raised: dict[str, Any], told: dict[str, Json], redactor: Redactor
+) -> Fault:
+    blot = redactor.blot_beginning if raised["is_cut"] else redactor.blot
+    return Fault(
+        FaultKind.ENGINE_ERROR,
+        clean(f"{definition.name} raised {raised['type']}: {blot(raised['message'])}"),
+        hint="details.traceback shows where",
+        details=told
+        | {
+            "exception": raised["type"],
+            "line": raised["line"],
+            "traceback": clean(redactor.blot(raised["traceback"]), 20_000),
+        },
+    )
+
+
 def _answer_text(definition: Definition, value: object, told: dict[str, Json]) -> Output:
     if definition.output_schema is not None:
         return answer_with(definition, {"result": value}, told)
@@ -173,12 +185,12 @@ def _answer_text(definition: Definition, value: object, told: dict[str, Json]) -
     return Output(None, replace_surrogates(value))
 
 
-def _last_words(worker: Worker) -> dict[str, Json]:
-    words = worker.last_words()
+def _last_words(worker: Worker, redactor: Redactor) -> dict[str, Json]:
+    words = worker.last_words(redactor)
     return {"output": "", "stderr": clean(words.strip()[-STDERR_TAIL:], STDERR_TAIL)}
 
 
-def _crashed(definition: Definition, worker: Worker) -> Fault:
+def _crashed(definition: Definition, worker: Worker, redactor: Redactor) -> Fault:
     finished = worker.finished
     code = finished.exit_code if finished else None
     name = finished.signal if finished else None
@@ -187,5 +199,5 @@ def _crashed(definition: Definition, worker: Worker) -> Fault:
         FaultKind.CRASH,
         f"{definition.name} {how}",
         hint="details.stderr holds its last words",
-        details={**_last_words(worker), "signal": name, "exit_code": code},
+        details={**_last_words(worker, redactor), "signal": name, "exit_code": code},
     )

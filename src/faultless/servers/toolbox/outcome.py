@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
@@ -25,9 +26,14 @@ _MESSAGE_TAIL = 300
 
 def read_run(definition: Definition, finished: Finished, call: Call, redactor: Redactor) -> Output:
     """The answer of a process that ended; raises Fault when it did not do its job."""
-    stderr = finished.stderr.text.strip()
-    _log_run(definition, finished, redactor.blot(stderr))
-    told = run_details(finished)
+    shown = replace(
+        finished,
+        stdout=redactor.blot_captured(finished.stdout),
+        stderr=redactor.blot_captured(finished.stderr),
+    )
+    stderr = shown.stderr.text.strip()
+    _log_run(definition, finished, stderr)
+    told = run_details(shown)
     name = definition.name
     if finished.timed_out:
         raise timed_out(name, deadline_of(finished), told)
@@ -39,7 +45,7 @@ def read_run(definition: Definition, finished: Finished, call: Call, redactor: R
             details=told,
         )
     if finished.exit_code not in definition.ok_exits:
-        complaint = _last_line(stderr or finished.stdout.text)
+        complaint = _last_line(stderr or shown.stdout.text)
         raise Fault(
             FaultKind.ENGINE_ERROR,
             f"{name} failed with exit code {finished.exit_code}{complaint}",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from faultless.contract import Fault, FaultKind, clean
 from faultless.kit import process
-from faultless.kit.process import Captured, Finished, Spec
+from faultless.kit.process import Finished, Spec
 from faultless.kit.toolset import Call, Output, Tool
 from faultless.servers.toolbox import argv
 from faultless.servers.toolbox.arguments import prepare
@@ -160,7 +160,9 @@ def _after_mark(action: BashFunction, finished: Finished, mark: str) -> Finished
     """What came before the mark is the file's own; without a mark the function never began."""
     before, found, after = finished.stderr.text.partition(f"{mark}\n")
     if found:
-        return replace(finished, stderr=Captured(after, finished.stderr.dropped_bytes))
+        stderr, skipped = finished.stderr, len(before) + len(found)
+        cut = None if stderr.cut is None else stderr.cut - skipped
+        return replace(finished, stderr=replace(stderr, text=after, cut=cut))
     if finished.timed_out or finished.signal:
         return finished
     reason = clean(before.strip().splitlines()[-1] if before.strip() else "it ended by itself", 300)

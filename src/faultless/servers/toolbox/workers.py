@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup, TaskStatus
 
+    from faultless.servers.toolbox.environment import Redactor
+
 FOLDER = Path(__file__).parent / "worker"
 # Under a name of its own, for the owner's file may import a `worker` too.
 _PROGRAM = (
@@ -79,9 +81,10 @@ class Worker:
             await self.ended.wait()
         self.channel.close()
 
-    def last_words(self) -> str:
+    def last_words(self, redactor: Redactor) -> str:
         """What was printed since the last call began, without the frames of our own code in a crash dump."""
-        words = self.finished.stderr.text.rsplit(_MARK, 1)[-1] if self.finished else ""
+        printed = redactor.blot_captured(self.finished.stderr).text if self.finished else ""
+        words = printed.rsplit(_MARK, 1)[-1]
         lines = [line for line in words.splitlines() if not line.lstrip().startswith(_OUR_FRAMES)]
         return _FOLDER_IN_FRAME.sub('File "', "\n".join(lines))
 

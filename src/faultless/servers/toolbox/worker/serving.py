@@ -14,7 +14,7 @@ import sys
 import traceback
 from typing import TYPE_CHECKING
 
-from . import describing, hints
+from . import describing, hints, orphans
 from .hints import Value
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ LENGTH = struct.Struct("!I")
 MARK = "\x1e"
 LARGEST_ANSWER = 16 * 1024 * 1024
 KEPT_CHARACTERS = 64 * 1024
+LONGEST_MESSAGE = 2000
 
 
 class Printed(io.TextIOBase):
@@ -32,6 +33,7 @@ class Printed(io.TextIOBase):
     def __init__(self) -> None:
         super().__init__()
         self.kept = ""
+        self.is_cut = False
 
     def writable(self) -> bool:
         return True
@@ -40,16 +42,18 @@ class Printed(io.TextIOBase):
         data = text.encode("utf-8", "replace")
         while data:
             data = data[os.write(2, data) :]
-        self.kept = (self.kept + text)[-KEPT_CHARACTERS:]
+        self.kept += text
+        if len(self.kept) > KEPT_CHARACTERS:
+            self.kept, self.is_cut = self.kept[-KEPT_CHARACTERS:], True
         return len(text)
 
-    def take(self) -> str:
-        kept, self.kept = self.kept, ""
-        return kept
+    def forget(self) -> None:
+        self.kept, self.is_cut = "", False
 
 
 def main(descriptor: int, path: str) -> None:
     channel = socket.socket(fileno=descriptor)
+    orphans.adopt()
     os.dup2(2, 1)
     faulthandler.enable()
     sys.argv = [path]
@@ -61,7 +65,7 @@ def main(descriptor: int, path: str) -> None:
         send(channel, {"broken": explain(problem, path)})
         return
     send(channel, description)
-    printed.take()
+    printed.forget()
     while True:
         request = receive(channel)
         if request is None:
@@ -89,7 +93,7 @@ def perform(function: describing.Function, arguments: dict[str, Value], path: st
     try:
         answer = encode({"returned": hints.dump(returned)}, printed)
     except TypeError as problem:
-        return encode({"unwritable": str(problem)[:2000]}, printed)
+        return encode({"unwritable": str(problem)[:LONGEST_MESSAGE]}, printed)
     except (ValueError, RecursionError) as problem:
         deep = isinstance(problem, RecursionError)
         return encode({"unwritable": "it never ends" if deep else "NaN or infinity"}, printed)
@@ -97,9 +101,9 @@ def perform(function: describing.Function, arguments: dict[str, Value], path: st
 
 
 def encode(outcome: dict[str, Value], printed: Printed) -> bytes:
-    outcome.update(printed=printed.kept, children=has_children())
+    outcome.update(printed=printed.kept, printed_is_cut=printed.is_cut, children=has_children())
     data = json.dumps(outcome, allow_nan=False).encode()
-    printed.take()
+    printed.forget()
     return data
 
 
@@ -112,9 +116,11 @@ def explain(problem: BaseException, path: str) -> dict[str, Value]:
     last = frames[-1] if frames else None
     line = getattr(problem, "lineno", None) if isinstance(problem, SyntaxError) else last and last.lineno
     shown = traceback.format_exception_only(type(problem), problem)
+    message = str(problem)
     return {
         "type": type(problem).__name__,
-        "message": str(problem)[:2000],
+        "message": message[:LONGEST_MESSAGE],
+        "is_cut": len(message) > LONGEST_MESSAGE,
         "line": line,
         "traceback": "".join([*traceback.format_list(frames[start:][-20:]), shown[-1]]),
     }
