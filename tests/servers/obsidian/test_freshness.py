@@ -4,12 +4,13 @@ import os
 import random
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
 
 from faultless.servers.obsidian import kernel, watch
-from tests.servers.obsidian.session import Session, snapshot
+from tests.servers.obsidian.session import Session, copy_example, snapshot
 
 
 @pytest.fixture(params=["watched", "swept"])
@@ -165,6 +166,39 @@ def test_without_room_for_watches_the_vault_is_swept(tmp_path: Path, monkeypatch
     assert session.call("health_check")["freshness"] == "swept"
     assert _found(session, "word") == {"a.md"}
     session.close()
+
+
+def test_health_needs_no_note_read_and_says_so(session: Session) -> None:
+    for number in range(5):
+        session.put(f"folder/{number}.md", "word")
+    before = session.call("health_check")
+    assert (before["note_count"], before["indexed_count"]) == (5, 0)
+    _found(session, "word")
+    session.put("new.md", "word")
+    after = session.call("health_check")
+    assert after["note_count"] == 6
+    assert after["indexed_count"] in {5, 6}  # swept: the new one is read by the next search
+
+
+def test_health_counts_what_a_search_can_find_and_nothing_else(tmp_path: Path) -> None:
+    session = Session(copy_example(tmp_path))
+    for path in ("Approved/mail.md", ".obsidian/x.md", "a/.hidden/x.md", "folder.md/in.md", "picture.png"):
+        session.put(path, "x")
+    (session.root / "link.md").symlink_to(session.root / "folder.md/in.md")
+    os.mkfifo(session.root / "pipe.md")
+    counted = session.call("health_check")["note_count"]
+    found = session.call("search_notes", query=".", regex=True, limit=500)
+    assert counted == len(found["notes"]) == session.call("health_check")["note_count"]
+    session.close()
+
+
+def test_health_does_not_wait_for_a_search_that_reads_the_vault(session: Session) -> None:
+    session.put("a.md", "word")
+    with session.vault.index.fresh(), ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(session.call, "health_check")
+        done, _ = wait([asked], timeout=30)
+    assert done, "health_check waited for the index"
+    assert asked.result()["note_count"] == 1
 
 
 def test_a_network_file_system_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

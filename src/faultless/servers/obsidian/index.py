@@ -28,6 +28,13 @@ class Facts:
     tags: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Census:
+    notes: int
+    indexed: int
+    is_watched: bool
+
+
 class Index:
     """Use it inside `fresh`; one thread at a time gets in."""
 
@@ -44,18 +51,39 @@ class Index:
         """Up to this moment; with `text`, the notes' text too (read once, then kept)."""
         with self._lock:
             self._tree.require_present()
-            changes = self.catalog.refresh()
-            for path in changes.gone:
-                self._facts.pop(path, None)
-                self.texts.remove(path)
-            for path in changes.stale:
-                self._facts.pop(path, None)
-            if self._holds_texts:
-                self._load(changes.stale)
-            elif text:
-                self._load(self.catalog.notes)
-                self._holds_texts = True
+            self._refresh(text=text)
             yield self
+
+    def take_census(self) -> Census:
+        """Never waits for another call, nor reads a note: a server that is reading 50,000 notes for its first
+        search, or has yet to begin, is well.
+        """
+        self._tree.require_present()
+        if not self._lock.acquire(blocking=False):
+            return self._census(self.catalog.count_notes(watch=False))
+        try:
+            if not self.catalog.is_cheap_to_refresh:
+                return self._census(self.catalog.count_notes(watch=True))
+            self._refresh(text=False)
+            return self._census(len(self.catalog.notes))
+        finally:
+            self._lock.release()
+
+    def _census(self, notes: int) -> Census:
+        return Census(notes, len(self.texts), is_watched=self.catalog.is_watching)
+
+    def _refresh(self, *, text: bool) -> None:
+        changes = self.catalog.refresh()
+        for path in changes.gone:
+            self._facts.pop(path, None)
+            self.texts.remove(path)
+        for path in changes.stale:
+            self._facts.pop(path, None)
+        if self._holds_texts:
+            self._load(changes.stale)
+        elif text:
+            self._load(self.catalog.notes)
+            self._holds_texts = True
 
     def facts(self, path: str) -> Facts:
         """Frontmatter and tags; corrupt frontmatter has no fields here."""

@@ -30,6 +30,8 @@ class Health(Answer):
     status: Literal["ok"]
     vault_path: str
     note_count: int
+    indexed_count: int
+    """Notes whose text is in memory by now; the first search reads them all."""
     freshness: Literal["watched", "swept"]
     """How edits by other programs are seen: events from the system, or a look at every file each call."""
     access: Literal["read_write", "read_only"]

@@ -129,6 +129,9 @@ class Texts:
         self._place: dict[str, tuple[Segment, int]] = {}
         self._loose: dict[str, Text] = {}
 
+    def __len__(self) -> int:
+        return len(self._place) + len(self._loose)
+
     @property
     def size_bytes(self) -> int:
         layers = [layer for one in self._segments for layer in (one.titles, one.heads, one.bodies)]

@@ -16,12 +16,13 @@ from faultless.contract import Fault, FaultKind
 from faultless.servers.obsidian.faults import explain, vanished
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 MOST_NOTE_BYTES = 16 << 20
 LOCK_DEADLINE_SECONDS = 20.0
 _LOCK_PAUSE_SECONDS = 0.005
+_NO_ENTRY = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES})
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: a pipe put in a note's place must not make us wait for its other end.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -74,6 +75,19 @@ class Tree:
     def parent(self, path: str, *, create: bool = False) -> Iterator[tuple[int, str]]:
         with self.folder(posixpath.dirname(path), create=create) as folder:
             yield folder, posixpath.basename(path)
+
+    def visit(self, path: str, enter: Callable[[int, str], list[str]], lose: Callable[[str], object]) -> None:
+        """A folder and all below it that `enter` names; `lose` is told of those that cannot be entered."""
+        pending = [path]
+        while pending:
+            here = pending.pop()
+            try:
+                with self.folder(here) as folder:
+                    pending += enter(folder, here)
+            except OSError as error:
+                if error.errno not in _NO_ENTRY:
+                    raise
+                lose(here)
 
     def read(self, path: str) -> Content:
         """The whole file; OSError where it is missing, Fault where it is no plain file or too large."""

@@ -53,14 +53,15 @@ class Vault:
         self.tree.close()
 
     def check_health(self) -> Health:
-        with self.index.fresh() as index:
-            return Health(
-                status="ok",
-                vault_path=str(self.root.path),
-                note_count=len(index.catalog.notes),
-                freshness="watched" if index.catalog.is_watching else "swept",
-                access="read_only" if self.scope.read_only else "read_write",
-            )
+        census = self.index.take_census()
+        return Health(
+            status="ok",
+            vault_path=str(self.root.path),
+            note_count=census.notes,
+            indexed_count=census.indexed,
+            freshness="watched" if census.is_watched else "swept",
+            access="read_only" if self.scope.read_only else "read_write",
+        )
 
     def locate_note(self, given: str) -> str:
         """The checked path of a note to be read."""
