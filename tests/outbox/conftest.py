@@ -45,6 +45,8 @@ class Rig:
     approve_by_move: bool = False
     gone: set[str] = field(default_factory=set)
     options: dict[str, Any] = field(default_factory=dict)
+    while_reading: Callable[[], object] = lambda: None
+    """What happens between the mail being shown and the person's answer."""
 
     def __post_init__(self) -> None:
         self.folder = self.home / "vault"
@@ -70,6 +72,7 @@ class Rig:
         async def work(vault: Vault, _: Mailer) -> Approval:
             desk = Desk(vault, self.approvals, self.journal)
             note, content = await desk.open(name)
+            self.while_reading()
             return await desk.approve(note, content, "a person")
 
         return self._converse(work)
@@ -78,7 +81,14 @@ class Rig:
         async def work(vault: Vault, _: Mailer) -> Entry:
             desk = Desk(vault, self.approvals, self.journal)
             note, _content = await desk.open(name)
+            self.while_reading()
             return await desk.reject(note, reason)
+
+        return self._converse(work)
+
+    def settle(self, name: str, *, left: bool) -> Entry:
+        async def work(vault: Vault, _: Mailer) -> Entry:
+            return await Desk(vault, self.approvals, self.journal).settle(name, left=left)
 
         return self._converse(work)
 

@@ -57,11 +57,13 @@ class ApprovalStore:
         approved_by: str,
         source: str = "",
         lifetime: timedelta = DEFAULT_LIFETIME,
+        renews: str | None = None,
         now: datetime | None = None,
     ) -> Approval:
+        """`renews`: the id of an approval of the same content; its mail goes on where it stopped."""
         moment = now or datetime.now(UTC)
         approval = Approval(
-            id=secrets.token_hex(16),
+            id=renews or secrets.token_hex(16),
             digest=content.digest(),
             approved_by=approved_by,
             approved_at=moment.isoformat(timespec="seconds"),

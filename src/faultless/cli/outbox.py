@@ -133,6 +133,20 @@ def reject(*, note: str, reason: str, **options: Any) -> int:  # noqa: ANN401 - 
     return _converse(work, options)
 
 
+@command.command(short_help="Say whether a mail whose fate is unknown left.")
+@_shared
+@click.argument("note")
+@click.option("--left/--not-left", required=True, help="Whether you found it among the sent mails.")
+def settle(*, note: str, left: bool, **options: Any) -> int:  # noqa: ANN401 - the shared ones
+    """For a mail that is unknown, after a look into the account; one that did not leave is a draft again."""
+
+    async def work(session: Session) -> int:
+        _tell(await session.make_desk().settle(note, left=left))
+        return VERDICT
+
+    return _converse(work, options)
+
+
 @command.command("list", short_help="Show every mail and its state.")
 @_shared
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")

@@ -40,6 +40,16 @@ def read_letter(note: Note) -> Content:
     return content
 
 
+def require_unsent(note: Note) -> None:
+    """A filed note that comes back (an undone move, a copy a sync made) must not leave a second time."""
+    if note.frontmatter.get("status") == "sent" or note.frontmatter.get("message_id"):
+        raise Fault(
+            FaultKind.APPROVAL_REQUIRED,
+            f"{note.path} says in its frontmatter that it left already",
+            hint="to send it once more, take status and message_id out of the frontmatter and approve it",
+        )
+
+
 def write_arguments(content: Content, approval_id: str) -> dict[str, Any]:
     """What send_email takes."""
     arguments = {

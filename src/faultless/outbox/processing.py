@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from faultless.approval import ApprovalStore
 from faultless.contract import Fault, FaultKind
-from faultless.outbox.letter import read_letter
+from faultless.outbox.letter import read_letter, require_unsent
 from faultless.outbox.patience import Patience
 from faultless.outbox.states import UNSETTLED, Entry, OutboxJournal, State
 from faultless.outbox.vault import APPROVED, DONE, DRAFTS, REJECTED
@@ -147,7 +147,8 @@ class Outbox:
             return await self._send_back(note, fault)
         if entry.state is State.FAILED and entry.kind not in PASSING:
             return None  # a person has to do something first, and approve again
-        entry = self._record(replace(entry, state=State.SENDING, reason="", kind=""))
+        entry = self.journal.follow(entry, replace(entry, state=State.SENDING, reason="", kind=""))
+        self.on_change(entry)
         try:
             message_id = await self.mailer.send(content, entry.approval_id)
         except Fault as fault:
@@ -164,6 +165,7 @@ class Outbox:
                 "it lies in Approved/ and nobody approved it",
                 hint="approve it with `faultless outbox approve`",
             )
+        require_unsent(note)
         approval = self.approvals.record(read_letter(note), approved_by="moved by hand", source=note.path)
         return self._record(Entry(note.name, State.APPROVED, approval.id))
 

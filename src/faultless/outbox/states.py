@@ -17,9 +17,11 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from faultless.approval.durable import append_line, read_lines
+from faultless.approval.durable import append_line, lock, read_lines
+from faultless.contract import Fault, FaultKind
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from faultless.contract import Json
@@ -65,9 +67,19 @@ class OutboxJournal:
         self._path = path
 
     def add(self, entry: Entry) -> Entry:
-        stamped = {**asdict(entry), "time": datetime.now(UTC).isoformat()}
-        append_line(self._path, stamped)
-        return _read(stamped)
+        with self._alone():
+            return self._append(entry)
+
+    def follow(self, known: Entry | None, entry: Entry) -> Entry:
+        """Add it if `known` is still the newest of its note: a person and a running outbox decide at once."""
+        with self._alone():
+            if self.load().get(entry.note) != known:
+                raise Fault(
+                    FaultKind.CONFLICT,
+                    f"{entry.note} changed its state at this moment; nothing was done with it",
+                    hint="`faultless outbox list` shows where it is",
+                )
+            return self._append(entry)
 
     def load(self) -> dict[str, Entry]:
         """The newest entry of every note."""
@@ -77,6 +89,14 @@ class OutboxJournal:
                 entry = _read(record)
                 newest[entry.note] = entry
         return newest
+
+    def _alone(self) -> AbstractContextManager[bool]:
+        return lock(self._path.with_suffix(".lock"))
+
+    def _append(self, entry: Entry) -> Entry:
+        stamped = {**asdict(entry), "time": datetime.now(UTC).isoformat()}
+        append_line(self._path, stamped)
+        return _read(stamped)
 
 
 def _read(record: dict[str, Json]) -> Entry:
