@@ -15,6 +15,7 @@ status  reason                              kind
 403     domainPolicy                        permission_denied
 403     forbidden                           permission_denied
 403     accessNotConfigured                 permission_denied
+403     SERVICE_DISABLED                    permission_denied
 404     *                                   not_found
 409     *                                   conflict
 410     *                                   not_found
@@ -55,6 +56,7 @@ _FORBIDDEN_HINTS = {
     "insufficientPermissions": f"the login lacks a scope: a person runs `{LOGIN_COMMAND}` again",
     "ACCESS_TOKEN_SCOPE_INSUFFICIENT": f"the login lacks a scope: a person runs `{LOGIN_COMMAND}` again",
     "accessNotConfigured": "a person enables the Gmail API for the OAuth client's project",
+    "SERVICE_DISABLED": "a person enables the Gmail API for the OAuth client's project",
     "domainPolicy": "the domain's administrator decides this",
 }
 
@@ -98,10 +100,12 @@ def is_failure(status: int) -> bool:
 
 
 def find_reason(body: bytes) -> str:
-    """`reason` of the first error, in either of the two shapes Google sends; a word or nothing."""
+    """`reason` of the first error we know, a word or nothing. Google sends two shapes, at times both at once;
+    the newer (`details`) is the more exact.
+    """
     try:
         error = json.loads(body)["error"]
-        rows = [*_rows(error, "errors"), *_rows(error, "details")]
+        rows = [*_rows(error, "details"), *_rows(error, "errors")]
     except (ValueError, KeyError, TypeError, AttributeError):
         return ""
     known = [row["reason"] for row in rows if isinstance(row.get("reason"), str)]

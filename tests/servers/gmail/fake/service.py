@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 from tests.servers.gmail.fake import api, discovery
 from tests.servers.gmail.fake.account import Account, RefusedError
 from tests.servers.gmail.fake.oauth import OAuth
-from tests.servers.gmail.fake.trouble import Plan, Trouble
+from tests.servers.gmail.fake.trouble import Plan, Trouble, refuse
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -123,7 +123,7 @@ class _Connection(BaseHTTPRequestHandler):
     def _cause(self, trouble: Trouble, answer: dict[str, Any] | None = None) -> None:
         data = json.dumps(answer).encode()
         if trouble.how == "refuse":
-            self._refuse(trouble.status, trouble.reason, trouble.headers)
+            self._answer(trouble.status, _describe(trouble), trouble.headers)
             return
         if trouble.how in {"stall", "stall_after"}:
             self.server.fake.released.wait(STALL_SECONDS)
@@ -136,10 +136,8 @@ class _Connection(BaseHTTPRequestHandler):
         self.wfile.flush()
         self.connection.shutdown(socket.SHUT_RDWR)
 
-    def _refuse(self, status: int, reason: str, headers: dict[str, str] | None = None) -> None:
-        rows = [{"message": "CANARY-upstream-prose", "domain": "global", "reason": reason}] if reason else []
-        error = {"code": status, "message": "CANARY-upstream-prose", "errors": rows, "status": "X"}
-        self._answer(status, {"error": error}, headers)
+    def _refuse(self, status: int, reason: str) -> None:
+        self._answer(status, _describe(refuse(status, reason)))
 
     def _answer(self, status: int, answer: dict[str, Any], headers: dict[str, str] | None = None) -> None:
         self._send(status, json.dumps(answer).encode(), headers or {})
@@ -154,3 +152,16 @@ class _Connection(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data)
+
+
+def _describe(trouble: Trouble) -> dict[str, Any]:
+    """A refusal's body in the older or the newer of Google's two shapes."""
+    error: dict[str, Any] = {"code": trouble.status, "message": "CANARY-upstream-prose", "status": "X"}
+    row = {"message": "CANARY-upstream-prose", "domain": "global", "reason": trouble.reason}
+    if trouble.newer:
+        kind = "type.googleapis.com/google.rpc.ErrorInfo"
+        error["errors"] = [row | {"reason": "forbidden"}]  # what the older clients are told beside it
+        error["details"] = [{"@type": kind, "reason": trouble.reason, "domain": "googleapis.com"}]
+    else:
+        error["errors"] = [row] if trouble.reason else []
+    return {"error": error}

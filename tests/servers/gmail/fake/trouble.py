@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 
@@ -15,6 +15,8 @@ class Trouble:
     status: int = 0
     reason: str = ""
     headers: dict[str, str] = field(default_factory=dict)
+    newer: bool = False
+    """Whether the reason comes as an ErrorInfo in `details`, as newer Google services send it."""
 
     @property
     def happens_first(self) -> bool:
@@ -24,6 +26,10 @@ class Trouble:
 
 def refuse(status: int, reason: str = "", **headers: str) -> Trouble:
     return Trouble("refuse", status, reason, {name.replace("_", "-"): text for name, text in headers.items()})
+
+
+def refuse_anew(status: int, reason: str, **headers: str) -> Trouble:
+    return replace(refuse(status, reason, **headers), newer=True)
 
 
 class Plan:
