@@ -16,6 +16,7 @@ from faultless.cli.outbox_session import DirectVault
 from faultless.client import Client
 from faultless.kit.server import Boundary
 from faultless.outbox import Desk, Entry, Mailer, Outbox, OutboxJournal, Pass, State, Vault, list_entries
+from faultless.servers.gmail import fate
 from faultless.servers.gmail.access import Access
 from faultless.servers.gmail.rest import Rest
 from faultless.servers.gmail.settings import read_settings
@@ -131,6 +132,12 @@ class Rig:
                 return await work(vault, Mailer(clients["gmail"]))
 
         return anyio.run(run)
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fake's Sent folder does not lag."""
+    monkeypatch.setattr(fate, "PAUSE_SECONDS", 0.01)
 
 
 @pytest.fixture

@@ -13,10 +13,13 @@ from faultless.approval import Content
 from faultless.cli import faultless
 from faultless.cli.outbox import command, render, visible
 from faultless.contract import Fault, FaultKind
+from faultless.outbox import Entry, OutboxJournal, State, locate_state
 from tests.outbox.conftest import Rig
 from tests.servers.gmail.conftest import gmail_command
 
 Run = Callable[..., Result]
+# Quicker than its server, and a way of working that is promised too.
+WITHOUT_SERVER = ("--obsidian-command", "no-such-vault-server")
 
 
 @pytest.fixture
@@ -32,8 +35,6 @@ def run(rig: Rig) -> Run:
 
 def test_a_person_sees_the_mail_says_yes_and_it_leaves(rig: Rig, run: Run) -> None:
     rig.draft("hello")
-    assert run("approve", "hello", typed="n\n").return_value == 1
-    assert rig.files() == {"Drafts/hello.md"}
     approved = run("approve", "Drafts/hello.md", "--as", "Bo", typed="y\n")
     assert "To: Ann <ann@example.com>" in approved.stdout
     assert "CANARY-body of hello" in approved.stdout
@@ -41,12 +42,29 @@ def test_a_person_sees_the_mail_says_yes_and_it_leaves(rig: Rig, run: Run) -> No
     assert sent.return_value == 0
     assert "sent      hello.md" in sent.stdout
     assert len(rig.delivered("hello")) == 1
-    listed = run("list", "--json")
+    listed = run("list", "--json", *WITHOUT_SERVER)
     (row,) = json.loads(listed.stdout)
     assert (row["path"], row["state"]) == ("Done/hello.md", "sent")
     (approval,) = (rig.home / "state" / "approvals").iterdir()
     assert json.loads(approval.read_text())["approved_by"] == "Bo"
     assert "CANARY" not in sent.output + listed.output
+
+
+def test_a_person_who_says_no_changes_nothing(rig: Rig, run: Run) -> None:
+    before = rig.draft("hello").read_text()
+    assert run("approve", "hello", *WITHOUT_SERVER, typed="n\n").return_value == 1
+    assert rig.draft("hello").read_text() == before
+    assert rig.files() == {"Drafts/hello.md"}
+    assert not (rig.home / "state" / "approvals").exists()
+
+
+def test_an_unknown_mail_is_settled_by_hand(rig: Rig, run: Run) -> None:
+    rig.draft("open", "Approved")
+    journal = OutboxJournal(locate_state(rig.home / "state", rig.folder) / "journal.jsonl")
+    journal.add(Entry("open.md", State.UNKNOWN, "f" * 32))
+    assert run("settle", "open", "--not-left", *WITHOUT_SERVER).return_value == 0
+    assert rig.files() == {"Drafts/open.md"}
+    assert journal.load()["open.md"].state is State.DRAFTED
 
 
 def test_a_note_that_is_not_there_is_a_fault_with_a_next_move(rig: Rig) -> None:
@@ -63,7 +81,7 @@ def test_what_the_terminal_would_hide_is_spelled_out() -> None:
     assert "In reply to: abc" in shown
 
 
-@pytest.mark.parametrize("verb", ["run", "approve", "reject", "list"])
+@pytest.mark.parametrize("verb", ["run", "approve", "reject", "settle", "list"])
 def test_every_outbox_command_has_help(verb: str) -> None:
     assert "--vault" in CliRunner().invoke(faultless, ["outbox", verb, "--help"]).stdout
 

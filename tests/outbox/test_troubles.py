@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from faultless.contract import FaultKind
+from faultless.contract import Fault, FaultKind
 from faultless.outbox import Entry, State
 from tests.outbox.conftest import Rig, state_of
 from tests.servers.gmail.fake import Trouble
@@ -33,6 +33,15 @@ def test_without_the_vault_server_files_are_moved_by_its_own_code_and_that_is_re
     (entry,) = rig.run().changed
     assert (entry.state, entry.via) == (State.SENT, "fallback")
     assert rig.files() == {"Done/direct.md"}
+
+
+def test_without_the_vault_server_a_refusal_is_still_told_by_its_kind(rig: Rig) -> None:
+    rig.gone.add("obsidian")
+    rig.draft("moved by hand", "Approved")
+    assert rig.approve("moved by hand").source == "Approved/moved by hand.md"
+    with pytest.raises(Fault) as missing:
+        rig.approve("nowhere")
+    assert missing.value.kind is FaultKind.NOT_FOUND
 
 
 @pytest.mark.parametrize(
@@ -98,8 +107,9 @@ def test_nothing_is_sent_while_its_fate_cannot_be_looked_up(rig: Rig) -> None:
     assert rig.states() == {"Approved/blind.md": "unknown"}
 
 
+@pytest.mark.parametrize("gone", ["nobody", "obsidian"])
 @pytest.mark.parametrize("state", [State.SENT, State.SENDING])
-def test_a_crash_after_sending_and_before_filing_files_it(rig: Rig, state: State) -> None:
+def test_a_crash_after_sending_and_before_filing_files_it(rig: Rig, state: State, gone: str) -> None:
     path = rig.draft("crash")
     approval = rig.approve("crash")
     text = (rig.folder / "Approved" / "crash.md").read_text()
@@ -108,6 +118,7 @@ def test_a_crash_after_sending_and_before_filing_files_it(rig: Rig, state: State
     (rig.folder / "Done" / "crash.md").unlink()
     (rig.folder / "Approved" / path.name).write_text(text)
     rig.journal.add(Entry("crash.md", state, approval.id, message_id=sent.id))
+    rig.gone.add(gone)
     assert state_of(rig.run()) == [State.SENT]
     assert rig.files() == {"Done/crash.md"}
     assert len(rig.delivered("crash")) == 1

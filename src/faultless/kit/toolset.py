@@ -187,14 +187,15 @@ def tool_from_function(function: Callable[..., Any], annotations: Annotations) -
     returns = hints.pop("return")
     parameters = list(hints.items())
     (_, arguments_model), wants_call = parameters[0], len(parameters) > 1
+    output_schema = _schema_of(returns, "serialization")
     return Tool(
         name=function.__name__,
         description=inspect.cleandoc(function.__doc__ or ""),
         input_schema=_schema_of(arguments_model, "validation"),
-        output_schema=_schema_of(returns, "serialization"),
+        output_schema=output_schema,
         annotations=annotations,
         run=_runner(function, arguments_model, returns, wants_call=wants_call),
-        empty=empty_answer(returns),
+        empty=empty_answer(output_schema),
     )
 
 
@@ -279,7 +280,6 @@ _EMPTY: dict[str, Json] = {
 }
 
 
-def empty_answer(model: type[BaseModel]) -> dict[str, Json]:
-    """Every field of the model at the value that says nothing."""
-    schema = model.model_json_schema(mode="serialization")
+def empty_answer(schema: dict[str, Any]) -> dict[str, Json]:
+    """Every field of an answer at the value that says nothing."""
     return {name: _EMPTY.get(rule.get("type", "")) for name, rule in schema.get("properties", {}).items()}

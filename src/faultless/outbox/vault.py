@@ -22,7 +22,7 @@ Direct: TypeAlias = "Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]"
 
 
 class Vault:
-    def __init__(self, client: Client, direct: Direct | None = None) -> None:
+    def __init__(self, client: Client, direct: Direct) -> None:
         self._client = client
         self._direct = direct
         self.via = "server"
@@ -58,15 +58,25 @@ class Vault:
         await self._call("move_note", {"source": source, "destination": destination})
 
     async def _call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        direct = self._direct
-        fallback = None
-        if direct is not None:
+        refused: list[Fault] = []
 
-            async def run(_: Fault) -> dict[str, Any]:
-                return await direct(tool, arguments)
+        async def run(_: Fault) -> dict[str, Any]:
+            try:
+                return await self._direct(tool, arguments)
+            except Fault as fault:
+                refused.append(fault)
+                raise
 
-            fallback = Fallback(run)
-        reply: Reply = await self._client.call(tool, arguments, timeout=TIMEOUT_SECONDS, fallback=fallback)
+        try:
+            reply: Reply = await self._client.call(
+                tool, arguments, timeout=TIMEOUT_SECONDS, fallback=Fallback(run)
+            )
+        except Fault:
+            if not refused:
+                raise
+            self.via = "fallback"
+            # The vault's own code was reached: a missing note is missing, whatever became of the server.
+            raise refused[0] from None
         self.via = reply.via
         value: dict[str, Any] = reply.value
         return value

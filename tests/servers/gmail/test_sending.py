@@ -152,14 +152,14 @@ def test_a_draft_that_was_not_confirmed_sends_nothing(
 
 
 def test_a_server_killed_while_sending_leaves_a_fate_that_can_be_found(
-    gmail: FakeGmail, start_gmail: StartGmail, home: Path
+    gmail: FakeGmail, server: WireClient, start_gmail: StartGmail, home: Path
 ) -> None:
     letter = LETTER | {"subject": "killed"}
     approval = approve(home, **letter)
     gmail.plan.add("drafts.send", Trouble("stall_after"))
     doomed = start_gmail()
     doomed.start("tools/call", {"name": "send_email", "arguments": letter | {"approval_id": approval}})
-    other = start_gmail()
+    other = server
     status = verdict(other, "get_send_status", send_id=approval)
     while not delivered(gmail, "killed"):
         status = verdict(other, "get_send_status", send_id=approval)

@@ -1,4 +1,4 @@
-"""Kills a writer and checks the vault after each kill: `python crash.py FOLDER SEED MOMENTS`, or `… FOLDER steps`.
+"""Kills a writer and checks the vault after each kill: `python crash.py FOLDER SEED MOMENTS`, or `… FOLDER steps FIRST STRIDE`.
 
 With a number, at that many random moments; with `steps`, before and after every single change a move, a write and a
 patch make to the disk. A program of its own, because it forks: the parent imports once, each child is killed.
@@ -157,11 +157,11 @@ def kill_one(root: Path, chance: random.Random) -> str | None:
     return f"the writer ended by itself: {status}" if ended or not ready else None
 
 
-def every_step(folder: Path) -> dict[str, object]:
-    """For each act, kill at its first change to the disk, then at its second, until it gets through."""
+def every_step(folder: Path, first: int, stride: int) -> dict[str, object]:
+    """For each act, kill at one of its changes to the disk, then at a later one, until it gets through."""
     cut: dict[str, int] = {}
     for act in ("write", "create", "patch", "move"):
-        for step in range(MOST_STEPS):
+        for step in range(first, MOST_STEPS, stride):
             root = folder / f"{act} {step}"
             start(root)
             before = {path.name: path.read_bytes() for path in root.iterdir()}
@@ -242,5 +242,6 @@ def _act_and_die(root: Path, act: str, step: int) -> None:
 
 if __name__ == "__main__":
     home = Path(sys.argv[1])
-    report = every_step(home) if sys.argv[2] == "steps" else main(home, int(sys.argv[2]), int(sys.argv[3]))
+    numbers = [int(word) for word in sys.argv[2:] if word != "steps"]
+    report = (every_step if sys.argv[2] == "steps" else main)(home, numbers[0], numbers[1])
     sys.stdout.write(json.dumps(report))

@@ -1,11 +1,12 @@
 """A vault and a client in this process; every call goes through the boundary."""
 
+import asyncio
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import anyio
+from mcp import Client
 
 from faultless.contract import Fault
 from faultless.contract.reader import read
@@ -24,9 +25,11 @@ class Session:
         self.root = root
         self.vault = Vault(root, scope, watch=watch)
         self.toolset = make_toolset(self.vault)
+        self._runner = asyncio.Runner()
+        self._connected: asyncio.Task[None] | None = None
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the wire may carry
-        response = anyio.run(self._request, tool, arguments)
+        response = self._runner.run(self._request(tool, arguments))
         reading = read({"result": response})
         if reading.fault is not None:
             raise reading.fault
@@ -34,10 +37,19 @@ class Session:
         return verdict
 
     async def _request(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        async with connect(self.toolset) as client:
-            result = await client.call_tool(tool, dict(arguments))
+        if self._connected is None:
+            opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+            self._connected = asyncio.create_task(self._stay_connected(opened))
+            self._client = await opened
+        result = await self._client.call_tool(tool, dict(arguments))
         dumped: dict[str, Any] = result.model_dump(mode="json", by_alias=True)
         return dumped
+
+    async def _stay_connected(self, opened: asyncio.Future[Client]) -> None:
+        """One connection for all calls, in a task of its own until the runner is closed."""
+        async with connect(self.toolset) as client:
+            opened.set_result(client)
+            await asyncio.Event().wait()
 
     def fault(self, tool: str, **arguments: Any) -> Fault:  # noqa: ANN401 - as above
         try:
@@ -54,6 +66,7 @@ class Session:
         return file
 
     def close(self) -> None:
+        self._runner.close()
         self.vault.close()
 
 

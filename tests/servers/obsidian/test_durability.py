@@ -47,11 +47,19 @@ def _kill(folder: Path, seed: int, moments: int) -> dict[str, Any]:
 
 
 def test_a_writer_killed_at_any_moment_leaves_every_note_whole(tmp_path: Path) -> None:
-    _kill(tmp_path, random.randrange(10**6), 15)
+    _kill(tmp_path, random.randrange(10**6), 8)
 
 
+def test_a_writer_killed_between_two_steps_leaves_every_note_whole(tmp_path: Path) -> None:
+    """Every fifth step, from another one each time."""
+    report = _run("crash.py", str(tmp_path), "steps", str(random.randrange(5)), "5")
+    assert report["wrong"] == []
+    assert "move" in report["cut"]
+
+
+@pytest.mark.heavy
 def test_a_writer_killed_between_any_two_steps_leaves_every_note_whole(tmp_path: Path) -> None:
-    report = _run("crash.py", str(tmp_path), "steps")
+    report = _run("crash.py", str(tmp_path), "steps", "0", "1")
     assert report["wrong"] == []
     assert report["cut"]["move"] > 20
     assert set(report["cut"]) == {"write", "create", "patch", "move"}
@@ -84,7 +92,12 @@ def test_the_check_for_torn_notes_can_fail(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "kind"), [("limit", "unavailable"), ("full", "unavailable"), ("readonly", "permission_denied")]
+    ("how", "kind"),
+    [
+        ("limit", "unavailable"),
+        pytest.param("full", "unavailable", marks=pytest.mark.heavy),
+        ("readonly", "permission_denied"),
+    ],
 )
 def test_a_disk_that_takes_nothing_is_a_fault_and_leaves_the_old_notes(
     tmp_path: Path, how: str, kind: str
@@ -306,14 +319,15 @@ def _serve(root: Path) -> WireClient:
     return WireClient([sys.executable, "-m", "faultless", "serve", "obsidian", "--root", str(root)])
 
 
-def test_two_servers_on_one_vault_lose_no_update(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rounds", [4, pytest.param(40, marks=pytest.mark.heavy)])
+def test_two_servers_on_one_vault_lose_no_update(tmp_path: Path, rounds: int) -> None:
     """Two real processes append to, write and move the same notes at once."""
     (tmp_path / "log.md").write_text("# Log\n")
     (tmp_path / "page.md").write_text("start")
     with _serve(tmp_path) as one, _serve(tmp_path) as other:
         clients = [one.open("handshake"), other.open("modern")]
         with ThreadPoolExecutor(2) as pool:
-            results = list(pool.map(_work, clients, ("A", "B")))
+            results = list(pool.map(_work, clients, ("A", "B"), (rounds, rounds)))
     tokens = (tmp_path / "log.md").read_text().splitlines()[1:]
     assert sorted(tokens) == sorted(token for done, _ in results for token in done)
     versions = {version for _, known in results for version in known}
@@ -322,10 +336,10 @@ def test_two_servers_on_one_vault_lose_no_update(tmp_path: Path) -> None:
     assert version_of(pages[0].read_bytes()) in versions
 
 
-def _work(client: WireClient, name: str) -> tuple[list[str], set[str]]:
+def _work(client: WireClient, name: str, rounds: int) -> tuple[list[str], set[str]]:
     done: list[str] = []
     versions: set[str] = set()
-    for number in range(12):
+    for number in range(rounds):
         token = f"{name}{number}"
         append = {
             "path": "log.md",
