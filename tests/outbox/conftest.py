@@ -21,7 +21,9 @@ from faultless.servers.gmail.access import Access
 from faultless.servers.gmail.rest import Rest
 from faultless.servers.gmail.settings import read_settings
 from faultless.servers.gmail.toolset import build_toolset
-from faultless.servers.obsidian import server as obsidian
+from faultless.servers.obsidian.scope import Scope
+from faultless.servers.obsidian.toolset import make_toolset
+from faultless.servers.obsidian.vault import Vault as Notes
 from tests.servers.gmail.conftest import write_login
 from tests.servers.gmail.fake import FakeGmail
 from tests.servers.gmail.fake.account import Stored
@@ -118,9 +120,10 @@ class Rig:
                 },
             )
             rest = Rest(Access(settings.token_path), settings.api_url)
-            notes = obsidian.build(self.folder, {"vault": str(self.folder), "allow_approvals": True})
-            servers = {"gmail": build_toolset(settings, rest), "obsidian": notes}
+            notes = Notes(self.folder, Scope(deny=()))
+            servers = {"gmail": build_toolset(settings, rest), "obsidian": make_toolset(notes)}
             async with AsyncExitStack() as stack:
+                stack.callback(notes.close)
                 stack.push_async_callback(rest.aclose)
                 clients = {
                     name: await stack.enter_async_context(

@@ -8,6 +8,7 @@ import os
 import posixpath
 import stat
 import time
+import weakref
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -43,9 +44,10 @@ class Tree:
             self.descriptor = os.open(root, _FOLDER)
         except OSError as error:
             raise explain(error, "the vault") from error
+        self._close = weakref.finalize(self, os.close, self.descriptor)
 
     def close(self) -> None:
-        os.close(self.descriptor)
+        self._close()
 
     def require_present(self) -> None:
         """The folder at the vault's path must still be the one we opened."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 import errno
 import os
 import struct
+import weakref
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,11 +33,12 @@ class Dirty:
 class Watcher:
     def __init__(self) -> None:
         self._inotify = kernel.open_inotify()
+        self._close = weakref.finalize(self, os.close, self._inotify)  # a user has few of them, often 128
         self._folders: dict[int, str] = {}
         self._watches: dict[str, int] = {}
 
     def close(self) -> None:
-        os.close(self._inotify)
+        self._close()
 
     def add(self, folder: int, path: str) -> None:
         """Watch first, list afterwards: what changes in between is queued."""
