@@ -173,7 +173,10 @@ def _report(kind: ServerKind | None, asked: Asked, answered: Answered, seconds: 
         title = Text(f"{word}: {show.cleaned(asked.tool)}, {seconds:.1f} s", style)
         value = answered.reply.value
         payload = value if isinstance(value, dict) else None
-        show.emit(show.console(), title, show.render_verdict(kind, asked.tool, payload, answered.reply.text))
+        verdict = show.render_verdict(kind, asked.tool, payload, answered.reply.text)
+        attached = show.render_attachments(answered.reply.content)
+        shown = [] if attached and not answered.reply.text else [verdict]
+        show.emit(show.console(), title, *shown, *attached)
     if kind is None:
         show.print_recognised(answered.response, answered.fault)
     return status

@@ -13,7 +13,7 @@ from faultless.contract import Fault, Json, Reading, read
 from faultless.contract.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from rich.console import RenderableType
 
@@ -96,6 +96,25 @@ def render_verdict(
     safe = cleaned(payload)
     own = kind.render(tool, safe) if kind is not None else None
     return render_value(safe) if own is None else own
+
+
+def render_attachments(content: Sequence[Json]) -> Sequence[RenderableType]:
+    """A line for each block that is no text: a terminal cannot show it, but must not hide it either."""
+    return [Text(f"[{_attachment(block)}]", "cyan") for block in content if _is_attachment(block)]
+
+
+def _is_attachment(block: Json) -> bool:
+    return isinstance(block, dict) and block.get("type") != "text"
+
+
+def _attachment(block: Json) -> str:
+    """Kind and size of an image, a sound or a resource; the whole of it is in the raw response."""
+    fields = block if isinstance(block, dict) else {}
+    inner = fields.get("resource")
+    told = inner if isinstance(inner, dict) else fields
+    encoded = str(told.get("data") or told.get("blob") or "")
+    size = f", {len(encoded) * 3 // 4 - encoded.count('=')} bytes" if encoded else ""
+    return clean(f"{told.get('mimeType') or fields.get('type')}{size}; --raw prints it", 200)
 
 
 def cleaned(value: Any) -> Any:  # noqa: ANN401 - any JSON

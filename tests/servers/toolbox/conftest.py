@@ -107,7 +107,7 @@ def serve() -> Iterator[Serve]:
         yield start
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder the tools of the specimen work in."""
     root = tmp_path_factory.mktemp("workplace")
@@ -129,7 +129,9 @@ def specimen_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy_specimen(tmp_path_factory.mktemp("toolbox") / "specimen")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def specimen(specimen_folder: Path, workplace: Path) -> Iterator[WireClient]:
-    with WireClient(serve_command(specimen_folder, workplace), cwd=workplace, env=environment()) as client:
+    """One server for every test that leaves it as it was; whatever a tool does to itself is its own affair."""
+    command = serve_command(specimen_folder, workplace)
+    with WireClient(command, cwd=workplace, env=environment(), deadline_seconds=180) as client:
         yield client.open("handshake")

@@ -29,13 +29,20 @@ async def test_the_next_call_uses_what_was_edited(tmp_path: Path, era: Era) -> N
         assert (await server.say("say"), await server.say("speak")) == ("another", "another")
 
 
-def test_a_new_tool_is_announced_and_a_removed_one_is_gone(serve: Serve, tmp_path: Path) -> None:
+def test_only_a_change_of_the_list_is_announced(serve: Serve, tmp_path: Path) -> None:
     write_script(tmp_path, "say", "one")
     server = serve(tmp_path, tmp_path).open("handshake")
     assert [tool["name"] for tool in server.request("tools/list")["result"]["tools"]] == ["say"]
+    (tmp_path / "say").write_text("#!/bin/sh\n# @tool Say one\necho else\n")
+    edited = server.start("tools/call", {"name": "say", "arguments": {}})
+    answer = server.receive()
+    assert (answer["id"], answer["result"]["content"][0]["text"]) == (edited, "else")
     write_script(tmp_path, "tell", "two")
     assert server.receive() == {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
-    assert [tool["name"] for tool in server.request("tools/list")["result"]["tools"]] == ["say", "tell"]
+    follow_up = server.start("tools/list")
+    answer = server.receive()
+    assert answer["id"] == follow_up
+    assert [tool["name"] for tool in answer["result"]["tools"]] == ["say", "tell"]
     (tmp_path / "say").unlink()
     assert server.receive()["method"] == "notifications/tools/list_changed"
     assert server.call("say")["error"]["message"] == "Unknown tool: 'say'"
@@ -53,18 +60,6 @@ def test_a_client_of_the_modern_era_hears_it_when_it_listens(serve: Serve, tmp_p
     server.close_input()
     assert server.receive()["id"] == listening
     assert server.wait() == 0
-
-
-def test_an_edit_that_leaves_the_list_as_it_is_is_not_announced(serve: Serve, tmp_path: Path) -> None:
-    write_script(tmp_path, "say", "one")
-    server = serve(tmp_path, tmp_path).open("handshake")
-    server.request("tools/list")
-    (tmp_path / "say").write_text("#!/bin/sh\n# @tool Say one\necho else\n")
-    assert server.call("say")["result"]["content"][0]["text"] == "else"
-    write_script(tmp_path, "tell", "two")
-    assert server.receive()["method"] == "notifications/tools/list_changed"
-    follow_up = server.start("tools/list")
-    assert server.receive()["id"] == follow_up
 
 
 @pytest.mark.anyio

@@ -152,6 +152,7 @@ MISTAKES = {
     "# @tool x\n# @param t: string[]\n# @argv --tags={t}": ("{t} is a list, which needs an element of its own", None),
     "# @tool x\n# @name two words": ("'two words' is no tool name: letters, digits, _ - and ., at most 64", None),
     "# @tool x\n# @nonsense": ("unknown directive @nonsense", 2),
+    "# @tool x\n# @nodestructive": ("unknown directive @nodestructive; write @destructive no", 2),
 }  # fmt: skip
 
 

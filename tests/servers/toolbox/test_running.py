@@ -1,6 +1,7 @@
 """Many calls at once, calls that are given up, and what is left of them."""
 
 import os
+import select
 import signal
 import time
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import anyio
 import psutil
 import pytest
+from anyio import to_thread
 
 from faultless.kit.testing import WireClient
 from tests.servers.toolbox.conftest import Serve, in_memory
@@ -21,8 +23,8 @@ while [ "$(ls here | wc -l)" -lt "$ARG_COUNT" ]; do sleep 0.02; done
 echo met
 """
 WAIT = """#!/bin/sh
-# @tool Write down who I am and wait
-echo $$ > part && mv part wait.pid
+# @tool Say who I am and wait
+echo $$ > wait.pid
 sleep 1000
 """
 PYTHON_WAIT = '''
@@ -31,10 +33,9 @@ import threading
 
 
 def py_wait() -> str:
-    """Write down who I am and wait."""
-    with open("py_part", "w") as file:
+    """Say who I am and wait."""
+    with open("py_wait.pid", "w") as file:
         file.write(str(os.getpid()))
-    os.rename("py_part", "py_wait.pid")
     threading.Event().wait()
     return "never"
 
@@ -54,22 +55,16 @@ def folder(tmp_path: Path) -> Path:
         (home / name).write_text(text)
         (home / name).chmod(0o755)
     (home / "waiting.py").write_text(PYTHON_WAIT)
+    for name in ("wait.pid", "py_wait.pid"):
+        os.mkfifo(tmp_path / name)
     return home
 
 
-def appears(path: Path) -> Path:
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while not path.exists():
-        assert time.monotonic() < deadline, f"{path.name} did not appear"
-        os.sched_yield()
-    return path
-
-
-def vanishes(pid: int) -> bool:
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while psutil.pid_exists(pid) and time.monotonic() < deadline:
-        os.sched_yield()
-    return not psutil.pid_exists(pid)
+def hear(path: Path) -> psutil.Process:
+    """The process that writes its id into a pipe."""
+    with path.open("r+b", buffering=0) as pipe:
+        assert select.select([pipe], [], [], DEADLINE_SECONDS)[0], f"nobody wrote to {path.name}"
+        return psutil.Process(int(pipe.read(100)))
 
 
 @pytest.mark.anyio
@@ -79,20 +74,32 @@ async def test_calls_run_side_by_side_up_to_the_bound(folder: Path, tmp_path: Pa
             tasks.start_soon(server.say, "meet", {"count": 4})
 
 
-def test_more_calls_than_the_bound_wait_and_more_than_may_wait_are_told_when_to_come_back(
-    serve: Serve, folder: Path, tmp_path: Path
+@pytest.mark.anyio
+async def test_more_calls_than_the_bound_wait_and_more_than_may_wait_are_told_when_to_come_back(
+    folder: Path, tmp_path: Path
 ) -> None:
-    server = serve(folder, tmp_path, "--parallel", "1", "--waiting", "1").open("handshake")
-    first = server.start("tools/call", {"name": "wait", "arguments": {}})
-    appears(tmp_path / "wait.pid")
-    second = server.start("tools/call", {"name": "py_hello", "arguments": {}})
-    error = server.call("py_hello")["error"]
-    assert error["data"]["kind"] == "rate_limited"
-    assert error["data"]["retry_after_seconds"] == 1.0
-    assert error["message"] == "py_hello was not started: 1 calls are running and 1 are waiting"
-    server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": first}})
-    answer = server.receive()
-    assert (answer["id"], answer["result"]["content"][0]["text"]) == (second, "hello")
+    async with in_memory(folder, tmp_path, parallel=1, waiting=1) as server:
+        answers: list[str] = []
+
+        async def wait_for_ever() -> None:
+            with first:
+                await server.call("wait")
+
+        async def wait_in_line() -> None:
+            answers.append(await server.say("py_hello"))
+
+        first = anyio.CancelScope()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wait_for_ever)
+            await to_thread.run_sync(hear, tmp_path / "wait.pid")
+            tasks.start_soon(wait_in_line)
+            await anyio.wait_all_tasks_blocked()
+            error = (await server.call("py_hello"))["error"]
+            assert error["data"]["kind"] == "rate_limited"
+            assert error["data"]["retry_after_seconds"] == 1.0
+            assert error["message"] == "py_hello was not started: 1 calls are running and 1 are waiting"
+            first.cancel()
+        assert answers == ["hello"]
 
 
 @pytest.mark.parametrize("ending", ["cancelled", "SIGTERM", "SIGKILL"])
@@ -101,7 +108,7 @@ def test_whatever_ends_a_call_nothing_of_it_is_left(
 ) -> None:
     server = serve(folder, tmp_path).open("handshake")
     running = [server.start("tools/call", {"name": name, "arguments": {}}) for name in ("wait", "py_wait")]
-    pids = [int(appears(tmp_path / f"{name}.pid").read_text()) for name in ("wait", "py_wait")]
+    processes = [hear(tmp_path / f"{name}.pid") for name in ("wait", "py_wait")]
     if ending == "cancelled":
         for number in running:
             params = {"requestId": number}
@@ -109,7 +116,7 @@ def test_whatever_ends_a_call_nothing_of_it_is_left(
     else:
         server.process.send_signal(signal.Signals[ending])
         server.wait()
-    assert all(vanishes(pid) for pid in pids)
+    assert psutil.wait_procs(processes, timeout=DEADLINE_SECONDS)[1] == []
     if ending == "cancelled":
         assert server.call("py_hello")["result"]["content"][0]["text"] == "hello"
 

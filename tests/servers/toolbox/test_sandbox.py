@@ -71,7 +71,9 @@ async def test_only_named_folders_can_be_written_and_there_is_no_network(tmp_pat
         ):
             result = (await server.call(tool, arguments))["result"]
             assert result["isError"] is True
-            assert "Read-only file system" in result["structuredContent"]["fault"]["message"]
+            fault = result["structuredContent"]["fault"]
+            assert "Read-only file system" in fault["message"]
+            assert "--writable" in fault["hint"]
         assert await server.say("network") == "['lo']"
     assert names_in(inside) == ["function", "script"]
     assert names_in(tmp_path) == ["allowed", "tools"]

@@ -46,7 +46,9 @@ class Reader:
         try:
             read = _READERS[word]
         except KeyError:
-            raise BrokenDefinitionError(f"unknown directive @{word}{close_matches(word, KNOWN)}") from None
+            meant = word.removeprefix("no").lstrip("-")
+            advice = f"; write @{meant} no" if meant in _SWITCHES else close_matches(word, KNOWN)
+            raise BrokenDefinitionError(f"unknown directive @{word}{advice}") from None
         self.traits = replace(self.traits, **read(self, text))
 
 
@@ -119,6 +121,7 @@ def _read_output_directive(reader: Reader, text: str) -> dict[str, Any]:
     return changes
 
 
+_SWITCHES = frozenset({"readonly", "idempotent", "destructive", "openworld"})
 _READERS: dict[str, Callable[[Reader, str], dict[str, Any]]] = {
     "timeout": lambda _, text: {"timeout_seconds": read_duration(text)},
     "readonly": _read_switch("read_only"),

@@ -43,7 +43,8 @@ async def review(root: Path, folder: str | None) -> Review:
 
 
 def write(found: Review) -> str:
-    lines = [f"{found.folder}: {len(found.definitions)} tools"]
+    count = len(found.definitions)
+    lines = [f"{found.folder}: {count} {'tool' if count == 1 else 'tools'}"]
     width = max((len(_signature(definition)) for definition in found.definitions), default=0)
     lines += [
         f"  {_signature(definition):<{width}}  {definition.source}  {', '.join(_traits(definition))}".rstrip()

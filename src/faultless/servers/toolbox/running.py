@@ -26,6 +26,7 @@ from faultless.servers.toolbox.definition import (
 )
 from faultless.servers.toolbox.environment import Redactor, pick
 from faultless.servers.toolbox.outcome import read_run
+from faultless.servers.toolbox.sandbox import explain_walls
 from faultless.servers.toolbox.workers import FOLDER
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ class Runner:
             async with self._admission.slot(definition.name):
                 return await self._perform(definition, arguments, call, redactor)
         except Fault as fault:
-            raise redactor.blot_fault(fault) from fault
+            told = explain_walls(fault) if self._settings.sandbox else fault
+            raise redactor.blot_fault(told) from fault
 
     async def _perform(
         self, definition: Definition, arguments: dict[str, Any], call: Call, redactor: Redactor

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import subprocess
 from typing import TYPE_CHECKING
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
 PROGRAM = "bwrap"
 _PROBE_SECONDS = 20.0
+_READ_ONLY = os.strerror(errno.EROFS)
 _WALLS = (
     *("--ro-bind", "/", "/"),
     *("--dev", "/dev"),
@@ -61,6 +64,19 @@ def build_sandbox(readable: Sequence[Path], writable: Sequence[Path]) -> Sandbox
             f"bubblewrap does not work here: {reason}", "allow user namespaces, or serve without --sandbox"
         )
     return Sandbox(program, readable, writable)
+
+
+def explain_walls(fault: Fault) -> Fault:
+    """A tool that met the read-only system cannot know the way out; we do."""
+    if _READ_ONLY not in f"{fault.message} {fault.details.get('stderr')}":
+        return fault
+    return Fault(
+        fault.kind,
+        fault.message,
+        hint="in the sandbox only /tmp and the folders named by --writable can be written to",
+        details=fault.details,
+        retry_after_seconds=fault.retry_after_seconds,
+    )
 
 
 def _unavailable(reason: str, hint: str) -> Fault:
