@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from statistics import quantiles
 from typing import Any
 
@@ -15,6 +17,27 @@ from faultless.kit import process
 Wait = Callable[..., Any]
 Specify = Callable[..., process.Spec]
 ROUNDS = 300
+
+
+class CountingKernel(process.Kernel):
+    reads = 0
+
+    def read(self, descriptor: int, size: int) -> bytes:
+        self.reads += 1
+        return super().read(descriptor, size)
+
+
+def test_a_command_that_prints_by_the_character_does_not_wake_the_server_for_each(
+    wait: Wait, spec: Specify
+) -> None:
+    kernel = CountingKernel()
+    asked = spec(
+        sys.executable, "-c", "import os\nfor _ in range(5_000): os.write(1, b'.'), sum(range(2_000))"
+    )
+    with closing(process.Launcher(kernel)) as launcher:
+        finished = wait(lambda: process.run(asked, launcher=launcher))
+    assert finished.stdout.text == "." * 5_000
+    assert kernel.reads < 500
 
 
 def run_bare() -> None:

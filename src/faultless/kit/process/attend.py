@@ -32,6 +32,9 @@ _CANCEL_GRACE_MILLISECONDS = (
 _START_SECONDS = 20.0  # a supervisor that has not answered by then never will
 _MARGIN_SECONDS = supervise.SETTLE_SECONDS + supervise.KILL_SECONDS + 5.0
 _CHUNK = 1 << 16
+_SIP_BYTES = 1 << 12
+_SIPS_AT_ONCE = 8
+_SIP_SECONDS = 0.01
 _DRAIN_CHUNKS = 64  # more than any pipe holds
 _AGAIN = BlockingIOError, InterruptedError
 
@@ -51,6 +54,7 @@ class Attendance:
         self._unfed = memoryview(spec.stdin)
         self._captures = {pipes.ours[stream]: Capture(spec.capture_bytes) for stream in (STDOUT, STDERR)}
         self._ready = pipes.ready
+        self._sips = 0
         self._reader: anyio.CancelScope | None = None
         self._end: dict[str, Any] | None = None
         self._fault: Fault | None = None
@@ -126,6 +130,8 @@ class Attendance:
         with anyio.move_on_after(self._spec.deadline_seconds + self._spec.grace_seconds + _MARGIN_SECONDS):
             while not (self._over or self._deaf):
                 await self._step()
+                if self._sips > _SIPS_AT_ONCE and not self._unfed:
+                    await self._let_gather()
         if not self._over:
             await self._hang_up()
         self._drain()
@@ -144,6 +150,11 @@ class Attendance:
                 self._ready.unregister(key.fd)
                 self._deaf = self._deaf or key.fd == self._control
                 self._fail(error)
+
+    async def _let_gather(self) -> None:
+        """A command that prints by the character must not wake us for each; its end still does."""
+        with anyio.move_on_after(_SIP_SECONDS):
+            await anyio.wait_readable(self._control)
 
     def _hear(self, control: int) -> None:
         try:
@@ -171,6 +182,7 @@ class Attendance:
     def _collect(self, descriptor: int) -> bool:
         data = self._kernel.read(descriptor, _CHUNK)
         self._captures[descriptor].feed(data)
+        self._sips = self._sips + 1 if len(data) < _SIP_BYTES else 0
         if not data:
             self._ready.unregister(descriptor)
         return bool(data)

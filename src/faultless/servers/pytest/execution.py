@@ -137,7 +137,7 @@ def _explain_nothing(arguments: ExecuteTests, summary: Summary) -> str:
 
 
 def _describe_progress(record: Record) -> str:
-    bad = sum(any(phase.outcome == "failed" for phase in test.phases) for test in record.tests)
+    bad = sum(test.has_failed for test in record.tests)
     current = next(iter(record.running), None)
     failures = f"{bad} failed" if bad else "no failures"
     return f"{failures}; running {current}" if current else failures

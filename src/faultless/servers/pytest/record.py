@@ -34,6 +34,7 @@ class Test:
     node_id: str
     phases: list[Phase] = field(default_factory=list)
     is_finished: bool = False
+    has_failed: bool = False
     reruns: int = 0
 
     @property
@@ -51,7 +52,13 @@ class Test:
         if phase.outcome == "rerun":
             self.reruns += 1
         self.phases.append(phase)
+        self.has_failed |= phase.outcome == "failed"
         self.is_finished |= phase.subtest is None and phase.name in {"teardown", OUTSIDE_PHASES}
+
+    def start_again(self) -> None:
+        """A plugin runs it once more: what it was before counts no longer."""
+        self.phases.clear()
+        self.is_finished = self.has_failed = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +156,9 @@ class Record:
                 self.finish = Finish(**event)
 
     def _take_passed(self, event: dict[str, Any]) -> None:
-        for phase, duration in zip(PHASES, event["durations"], strict=True):
-            told = {"test": event["test"], "node": event["node"], "outcome": "passed"}
-            self._take_phase({**told, "phase": phase, "duration": duration})
+        node_id, node = event["test"], event["node"]
+        for name, duration in zip(PHASES, event["durations"], strict=True):
+            self._add(node_id, node, Phase(name, "passed", duration))
 
     def _take_phase(self, event: dict[str, Any]) -> None:
         node_id, node = event.pop("test"), event.pop("node")
@@ -162,11 +169,13 @@ class Record:
             sections=tuple((name, text) for name, text in event.pop("sections", ())),
             **event,
         )
+        self._add(node_id, node, phase)
+
+    def _add(self, node_id: str, node: str | None, phase: Phase) -> None:
         open_tests = self._open.setdefault(node_id, {})
         test = open_tests.get(node)
         if test is not None and phase.name == "setup" and (test.awaits_rerun or not test.is_finished):
-            test.phases.clear()  # a plugin runs it again
-            test.is_finished = False
+            test.start_again()
         elif test is None or phase.name == "setup":
             test = open_tests[node] = Test(node_id)
             self.tests.append(test)

@@ -30,6 +30,7 @@ PROGRESS_SECONDS = 0.25
 CAPTURE_BYTES = 2 << 20
 PIPE_BYTES = 1 << 20
 CHUNK = 1 << 16
+GATHER_SECONDS = 0.02  # of events per reading: tests end faster than one is worth waking up for
 
 Text = Literal["tail", "lean", "whole"]
 """How much of what pytest prints: the summary, all but the failures, everything."""
@@ -105,7 +106,10 @@ class Pipe:
     async def follow(self, take: Callable[[bytes], None]) -> None:
         while True:
             await anyio.wait_readable(self.reader)
-            take(self.read_now())
+            data = self.read_now()
+            take(data)
+            if len(data) < CHUNK:
+                await anyio.sleep(GATHER_SECONDS)
 
     def drain(self, take: Callable[[bytes], None]) -> None:
         while data := self.read_now():

@@ -12,6 +12,7 @@ import os
 import signal
 from typing import Any
 
+STARTED = '{{"event":"started","test":{}}}'
 PASSED = '{{"event":"passed","test":{},"node":{},"durations":[{:.6f},{:.6f},{:.6f}]}}'
 LOWEST_DESCRIPTOR = 200  # out of the way of tests that count on low numbers
 
@@ -79,19 +80,26 @@ class Reporter:
         self._waiting: list[str] = []
 
     def send(self, event: str, **fields: Any) -> None:
-        fields["event"] = event
-        self._waiting.append(self._encode(fields))
-        lines, self._waiting = self._waiting, []
-        self._channel.send(("\n".join(lines) + "\n").encode("ascii"))
-
-    def defer_passed(self, name: str, node: str | None, durations: list[float]) -> None:
-        """The event of nearly every test, written without the encoder's detours."""
-        test, place = self._quote(name), "null" if node is None else self._quote(node)
-        self._waiting.append(PASSED.format(test, place, *durations))
+        self.defer(event, **fields)
+        self._flush()
 
     def defer(self, event: str, **fields: Any) -> None:
         fields["event"] = event
         self._waiting.append(self._encode(fields))
+
+    # The two events of nearly every test, written without the encoder's detours.
+
+    def send_started(self, name: str) -> None:
+        self._waiting.append(STARTED.format(self._quote(name)))
+        self._flush()
+
+    def defer_passed(self, name: str, node: str | None, durations: list[float]) -> None:
+        test, place = self._quote(name), "null" if node is None else self._quote(node)
+        self._waiting.append(PASSED.format(test, place, *durations))
+
+    def _flush(self) -> None:
+        lines, self._waiting = self._waiting, []
+        self._channel.send(("\n".join(lines) + "\n").encode("ascii"))
 
 
 class Stacks:

@@ -130,7 +130,7 @@ class Recorder:
         self._stacks.arm()
         name = self._rename(nodeid)
         self._open.add(name)
-        self._reporter.send("started", test=name)
+        self._reporter.send_started(name)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Most tests pass in all phases; they are told in one event, when they are over."""
