@@ -6,21 +6,25 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from bench.figures import interleave, machine, table
+from bench.figures import interleave, machine, medians, table
 from bench.peers import PEERS, environment
-from bench.pytest import suites
+from bench.pytest import servers, suites
+from bench.pytest.servers import Competitor
 from faultless.kit.testing import WireClient
 
 ROUNDS = 15
+PEER_ROUNDS = 5
+HEADER = ["work", "execute_tests", "python -m pytest", "ratio", "target"]
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "pytest-speed.md"
 ONE = "def test_one():\n    assert 1 + 1 == 2\n"
+EDITED = "from product import VALUE\n\n\ndef test_it():\n    assert VALUE % 2 == 0\n"
 RICH = "import django.db.models, django.forms, django.test, hypothesis\n\n\n" + ONE
 MANY = """
 import pytest
@@ -28,6 +32,15 @@ import pytest
 @pytest.mark.parametrize("number", range({count}))
 def test_number(number):
     assert number >= 0
+"""
+
+HEAD = """# How fast the pytest server answers
+
+<!-- Written by `python -m bench warm`; run that, do not edit this. -->
+
+Medians of 15 interleaved runs against `python -m pytest -q` with the same selection in one environment,
+output captured. {machine}, {cores} cores, {date}.
+
 """
 
 
@@ -117,28 +130,83 @@ def row_cold_start(bench: Bench) -> list[str]:
     return compare("first call, cold", "<= 1.15", first_call, lambda: bench.type_pytest("-q"))
 
 
-def rows() -> list[list[str]]:
-    plain, rich = (
-        environment("plain", "requirements/bench-plain.txt"),
-        environment("rich", "requirements/bench-rich.txt"),
-    )
-    one = Bench("one", plain, {"test_one.py": ONE})
-    full = Bench("rich", rich, {"test_one.py": RICH})
-    public = Bench("public", suites.python(), root=suites.fetch(suites.ITSDANGEROUS))
-    many = Bench("many", plain, {f"test_{part}.py": MANY.format(count=1000) for part in range(10)})
+class Projects:
+    def __init__(self) -> None:
+        plain = environment("plain", "requirements/bench-plain.txt")
+        rich = environment("rich", "requirements/bench-rich.txt")
+        self.one = Bench("one", plain, {"test_one.py": ONE})
+        self.rich = Bench("rich", rich, {"test_one.py": RICH})
+        self.public = Bench("public", suites.python(), root=suites.fetch(suites.ITSDANGEROUS))
+        self.many = Bench("many", plain, {f"test_{part}.py": MANY.format(count=1000) for part in range(10)})
+        self.edited = Bench("edits", plain, {"test_edit.py": EDITED})
+
+
+def rows(projects: Projects) -> list[list[str]]:
     return [
-        row_warm("one test, plain environment", "<= 0.28", one),
-        row_warm("one test, rich environment, Django imported", "<= 0.10", full),
-        row_warm("a public suite (itsdangerous)", "<= 0.95", public),
-        row_warm("10,000 generated tests", "<= 1.03", many),
-        row_warm("discover 10,000 tests", "<= 1.03", many, "discover_tests", "--collect-only"),
-        row_cold_start(one),
+        row_warm("one test, plain environment", "<= 0.28", projects.one),
+        row_warm("one test, rich environment, Django imported", "<= 0.10", projects.rich),
+        row_warm("a public suite (itsdangerous)", "<= 0.95", projects.public),
+        row_warm("10,000 generated tests", "<= 1.03", projects.many),
+        row_warm("discover 10,000 tests", "<= 1.03", projects.many, "discover_tests", "--collect-only"),
+        row_cold_start(projects.one),
     ]
 
 
-def idle_memory() -> str:
-    rich = Bench("rich", environment("rich", "requirements/bench-rich.txt"), {"test_one.py": RICH})
-    with rich.serve() as client:
+@contextmanager
+def load() -> Iterator[None]:
+    """Every core busy with something else."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+def peer_rows(projects: Projects) -> list[list[str]]:
+    """The same work by the others, each call against `python -m pytest` beside it."""
+    works = {
+        "one test, plain environment": projects.one,
+        "one test, rich environment": projects.rich,
+        "a public suite (itsdangerous)": projects.public,
+        "10,000 generated tests": projects.many,
+    }
+    competitors = servers.every()
+    found = [[title, *compare_peers(bench, competitors)] for title, bench in works.items()]
+    return [["work", *(competitor.name for competitor in competitors)], *found]
+
+
+def compare_peers(bench: Bench, competitors: Sequence[Competitor]) -> list[str]:
+    with ExitStack() as stack:
+        runs: dict[str, Callable[[], float]] = {"typed": lambda: bench.type_pytest("-q")}
+        for competitor in competitors:
+            path = {"PYTHONPATH": str(bench.root / "src")}
+            serving = servers.serving(competitor, bench.root, bench.python, deadline_seconds=600, extra=path)
+            run = ask(competitor, stack.enter_context(serving))
+            if run is not None:
+                runs[competitor.name] = run
+        walls = medians(interleave(runs, PEER_ROUNDS, warm_up=2))
+    return [
+        f"{walls[each.name] / walls['typed']:.2f}" if each.name in walls else "no verdict"
+        for each in competitors
+    ]
+
+
+def ask(competitor: Competitor, client: WireClient) -> Callable[[], float] | None:
+    """None for a server that does not call this green project green."""
+    tool, arguments = competitor.ask(["."], 500)
+
+    def run() -> float:
+        started = time.perf_counter()
+        client.call(tool, arguments)
+        return time.perf_counter() - started
+
+    return run if competitor.says_green(client.call(tool, arguments)) else None
+
+
+def idle_memory(bench: Bench) -> str:
+    with bench.serve() as client:
         warm(client, "execute_tests")
         parents = [
             child
@@ -151,14 +219,8 @@ def idle_memory() -> str:
     )
 
 
-def edits(count: int = 50) -> str:
+def edits(bench: Bench, count: int = 50) -> str:
     """From a saved edit to the answer, which must be the one of the edit just made."""
-    plain = environment("plain", "requirements/bench-plain.txt")
-    bench = Bench(
-        "edits",
-        plain,
-        {"test_edit.py": "from product import VALUE\n\n\ndef test_it():\n    assert VALUE % 2 == 0\n"},
-    )
     (bench.root / "product.py").write_text("VALUE = 0\n")
     took, wrong = [], 0
     with bench.serve() as client:
@@ -176,25 +238,16 @@ def edits(count: int = 50) -> str:
 
 
 def main() -> None:
-    load, today = os.getloadavg()[0], dt.datetime.now(dt.UTC).date()
-    text = "\n".join(
-        [
-            "# How fast the pytest server answers",
-            "",
-            "Medians of 15 interleaved runs against `python -m pytest -q` with the same selection in one",
-            "environment, output captured. Written by `python -m bench warm`.",
-            "",
-            table(
-                f"{machine('mcp')}, {os.cpu_count()} cores, load {load:.1f}, {today}",
-                ["work", "execute_tests", "python -m pytest", "ratio", "target"],
-                rows(),
-            ),
-            idle_memory(),
-            "",
-            edits(),
-            "",
-        ]
+    projects, today = Projects(), dt.datetime.now(dt.UTC).date()
+    parts = [table("A machine with nothing else to do", HEADER, rows(projects))]
+    parts += [idle_memory(projects.rich), "", edits(projects.edited), ""]
+    with load():
+        parts.append(table("Every core busy with something else", HEADER, rows(projects)))
+    header, *peers = peer_rows(projects)
+    parts.append(
+        table(f"The others: time of a call, of `python -m pytest`'s ({PEER_ROUNDS} rounds)", header, peers)
     )
+    text = HEAD.format(machine=machine("mcp"), cores=os.cpu_count(), date=today) + "\n".join(parts)
     PAGE.write_text(text)
     print(text)
 

@@ -1,8 +1,9 @@
 """Time, bytes and tokens of one test and of click's whole suite, beside plain pytest, in one run."""
 
 import subprocess
-import sys
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 from bench.figures import interleave, medians, table
@@ -17,20 +18,19 @@ DEADLINE_SECONDS = 900
 
 
 def measure() -> str:
-    root = suites.fetch(CLICK)
+    """All of them run the tests in one environment, which has what each of them needs."""
+    root, python = suites.fetch(CLICK), servers.tools_py().home
     rows = []
     for title, target in (("one test", CLICK.one), ("click's suite", CLICK.tests)):
         sizes: dict[str, tuple[int, int]] = {}
-        clients = {competitor: _start(competitor, root) for competitor in servers.every()}
-        try:
-            runs = {"plain pytest": lambda target=target: _run_plain(root, target)}
-            for competitor, client in clients.items():
+        with ExitStack() as stack:
+            runs: dict[str, Callable[[], float]] = {"plain pytest": _make_plain(python, root, target)}
+            for competitor in servers.every():
                 if competitor.selects or target == CLICK.tests:
+                    serving = servers.serving(competitor, root, python, deadline_seconds=DEADLINE_SECONDS)
+                    client = stack.enter_context(serving)
                     runs[competitor.name] = _make_run(competitor, client, target, sizes)
             walls = medians(interleave(runs, ROUNDS))
-        finally:
-            for client in clients.values():
-                client.__exit__(None, None, None)
         base = walls["plain pytest"]
         for name, wall in walls.items():
             size, tokens = sizes.get(name, (0, 0))
@@ -39,13 +39,9 @@ def measure() -> str:
     return table(f"Time and size (medians of {ROUNDS}, interleaved)", header, rows)
 
 
-def _start(competitor: Competitor, root: Path) -> WireClient:
-    env = servers.environment_for(competitor, root, {})
-    client = WireClient(competitor.command(root), cwd=root, env=env, deadline_seconds=DEADLINE_SECONDS)
-    return client.open("handshake")
-
-
-def _make_run(competitor: Competitor, client: WireClient, target: str, sizes: dict[str, tuple[int, int]]):  # noqa: ANN202 - a closure
+def _make_run(
+    competitor: Competitor, client: WireClient, target: str, sizes: dict[str, tuple[int, int]]
+) -> Callable[[], float]:
     def run() -> float:
         tool, arguments = competitor.ask([target], 600)
         started = time.perf_counter()
@@ -58,10 +54,13 @@ def _make_run(competitor: Competitor, client: WireClient, target: str, sizes: di
     return run
 
 
-def _run_plain(root: Path, target: str) -> float:
-    started = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "pytest", "-q", target], cwd=root, capture_output=True, check=False)
-    return time.perf_counter() - started
+def _make_plain(python: Path, root: Path, target: str) -> Callable[[], float]:
+    def run() -> float:
+        started = time.perf_counter()
+        subprocess.run([python, "-m", "pytest", "-q", target], cwd=root, capture_output=True, check=False)
+        return time.perf_counter() - started
+
+    return run
 
 
 def main() -> None:

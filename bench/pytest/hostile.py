@@ -22,7 +22,6 @@ import psutil
 from bench.figures import table
 from bench.pytest import servers
 from bench.pytest.servers import Competitor, text_of
-from faultless.kit.testing import WireClient
 
 PATIENCE_SECONDS = 60
 MOST_CHARACTERS = 100_000
@@ -58,10 +57,8 @@ def put(competitor: Competitor, case: Case) -> str:
 
 
 def _judge(competitor: Competitor, case: Case, root: Path) -> str:
-    env = servers.environment_for(competitor, root, {MARK: str(root)})
-    command = competitor.command(root)
-    with WireClient(command, cwd=root, env=env, deadline_seconds=PATIENCE_SECONDS) as client:
-        client.open("handshake")
+    mark = {MARK: str(root)}
+    with servers.serving(competitor, root, deadline_seconds=PATIENCE_SECONDS, extra=mark) as client:
         tool, arguments = competitor.ask(case.node_ids, TIMEOUT_SECONDS)
         try:
             response = client.call(tool, arguments)

@@ -5,12 +5,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bench.peers import environment
+from faultless.kit.testing import WireClient
 
 Response = Mapping[str, Any]
 
@@ -18,7 +20,10 @@ Response = Mapping[str, Any]
 @dataclass(frozen=True)
 class Competitor:
     name: str
-    command: Callable[[Path], list[str]]
+    home: Path
+    """Its own interpreter, which runs the tests where nothing else is asked for."""
+    command: Callable[[Path, Path], list[str]]
+    """From the project's root and interpreter to the server."""
     ask: Callable[[Sequence[str], int], tuple[str, dict[str, Any]]]
     """From node ids and a time-out to a tool and its arguments."""
     says_green: Callable[[Response], bool]
@@ -43,14 +48,15 @@ def _is_fault(response: Response) -> bool:
 def ours() -> Competitor:
     return Competitor(
         "faultless",
-        lambda root: [
+        Path(sys.executable),
+        lambda root, python: [
             sys.executable,
             "-m",
             "faultless",
             "serve",
             "pytest",
             f"--root={root}",
-            f"--python={sys.executable}",
+            f"--python={python}",
         ],
         lambda ids, timeout: ("execute_tests", {"node_ids": list(ids), "timeout": timeout}),
         lambda response: (
@@ -66,17 +72,24 @@ def runner() -> Competitor | None:
     python = environment("peer-pytest-runner", "requirements/peer-pytest-runner.txt", base)
     return Competitor(
         "mcp-pytest-runner 0.2.1",
-        lambda _root: [str(python.with_name("mcp-pytest-runner"))],
+        python,
+        lambda _root, _python: [str(python.with_name("mcp-pytest-runner"))],
         lambda ids, timeout: ("execute_tests", {"node_ids": list(ids), "timeout": timeout}),
         lambda response: not _is_fault(response) and '"exit_code": 0' in _spaced(text_of(response)),
     )
 
 
 def tools_py() -> Competitor:
-    python = environment("peer-tools-py", "requirements/peer-tools-py.txt")
+    home = environment("peer-tools-py", "requirements/peer-tools-py.txt")
     return Competitor(
         "mcp-tools-py 0.1.10",
-        lambda root: [str(python.with_name("mcp-tools-py")), "--project-dir", str(root)],
+        home,
+        lambda root, python: [
+            str(home.with_name("mcp-tools-py")),
+            f"--project-dir={root}",
+            f"--python-executable={python}",
+            "--test-folder=.",
+        ],
         lambda ids, _timeout: ("run_pytest_check", {"extra_args": list(ids)}),
         lambda response: "✅ Passed" in text_of(response) and "❌" not in text_of(response),
     )
@@ -86,7 +99,8 @@ def evidence() -> Competitor:
     python = environment("peer-pytest-evidence", "requirements/peer-pytest-evidence.txt")
     return Competitor(
         "pytest-evidence-mcp 0.1.0",
-        lambda _root: [str(python.with_name("pytest-evidence-mcp"))],
+        python,
+        lambda _root, _python: [str(python.with_name("pytest-evidence-mcp"))],
         lambda _ids, _timeout: ("list_failed_tests", {"path": "."}),
         lambda response: not _is_fault(response) and '"failed_tests": []' in _spaced(text_of(response)),
         selects=False,
@@ -97,10 +111,25 @@ def every() -> list[Competitor]:
     return [found for found in (ours(), runner(), tools_py(), evidence()) if found is not None]
 
 
-def environment_for(competitor: Competitor, root: Path, extra: Mapping[str, str]) -> dict[str, str]:
-    """Each finds the pytest that was installed beside it first."""
-    folder = str(Path(competitor.command(root)[0]).parent)
-    return {**os.environ, "PATH": os.pathsep.join([folder, os.environ["PATH"]]), **extra}
+@contextmanager
+def serving(
+    competitor: Competitor,
+    root: Path,
+    python: Path | None = None,
+    *,
+    deadline_seconds: float,
+    extra: Mapping[str, str] | None = None,
+) -> Iterator[WireClient]:
+    """The server on a project, told of its interpreter in every way that any of them listens to."""
+    python = python or competitor.home
+    path = os.pathsep.join([str(python.parent), os.environ["PATH"]])
+    env = {**os.environ, "PATH": path, "VIRTUAL_ENV": str(python.parent.parent), **(extra or {})}
+    link = root / ".venv"
+    link.unlink(missing_ok=True)
+    link.symlink_to(python.parent.parent)
+    command = competitor.command(root, python)
+    with WireClient(command, cwd=root, env=env, deadline_seconds=deadline_seconds) as client:
+        yield client.open("handshake")
 
 
 def _spaced(text: str) -> str:
