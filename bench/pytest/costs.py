@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bench.figures import interleave, medians, table
-from bench.pytest import servers, suites
+from bench.pytest import publish, servers, suites
 from bench.pytest.servers import Competitor, text_of
 from bench.tokens import count_tokens
 from faultless.kit.testing import WireClient
@@ -64,4 +64,4 @@ def _make_plain(python: Path, root: Path, target: str) -> Callable[[], float]:
 
 
 def main() -> None:
-    print(measure())
+    publish("costs", measure())

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from bench.figures import table
-from bench.pytest import suites
+from bench.pytest import publish, suites
 from bench.pytest.suites import Suite
 from bench.warm import warm
 from faultless.kit.testing import WireClient
@@ -84,4 +84,4 @@ def measure() -> str:
 
 
 def main() -> None:
-    print(measure())
+    publish("truth", measure())
