@@ -1,5 +1,6 @@
 """The same tools as functions of a fastmcp server, the way its users write them."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -9,10 +10,10 @@ TOOLS = Path(__file__).parent.parent / "toolbox_tools"
 server = FastMCP("toolbox")
 
 
-def run(name: str, **variables: str) -> str:
+def run(name: str, given: str = "", **variables: str) -> str:
     command = [str(TOOLS / name)]
     return subprocess.run(
-        command, env=variables, capture_output=True, text=True, check=True, timeout=60
+        command, env=variables, input=given, capture_output=True, text=True, check=True, timeout=60
     ).stdout
 
 
@@ -37,7 +38,7 @@ def nap() -> str:
 @server.tool
 def size(text: str) -> str:
     """Count the bytes of the arguments."""
-    return str(len(text))
+    return run("size", given=json.dumps({"text": text}), PATH="/usr/bin:/bin")
 
 
 @server.tool
