@@ -110,6 +110,14 @@ def test_a_bug_in_a_tool_is_internal_and_its_traceback_is_in_the_log_only() -> N
     assert json.loads(logged[0].strip())["attributes"]["error_id"] in told
 
 
+def test_a_server_that_could_not_start_is_told_with_its_reason_and_its_advice(tmp_path: Path) -> None:
+    finished = faultless("call", "toolbox", "--tools", "nowhere", "hello", cwd=tmp_path)
+    assert finished.returncode == 2
+    told = finished.stdout + finished.stderr
+    assert "the server was gone: exited with status 2: there is no folder nowhere" in told
+    assert "next: create it, or name another: serve toolbox DIR" in told
+
+
 def test_options_of_the_server_are_passed_on(tmp_path: Path) -> None:
     options = (
         "--root",

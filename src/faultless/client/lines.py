@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -18,10 +19,12 @@ from faultless.client.child import Child, Command
 from faultless.client.frames import MAX_FRAME_BYTES
 from faultless.client.http import connect_http
 from faultless.client.stdio import attend
-from faultless.contract import Fault, FaultKind
+from faultless.contract import Fault, FaultKind, clean
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
+
+    from faultless.contract import Json
 
 Address: TypeAlias = "Sequence[str] | str | Server[Any] | MCPServer"
 EXIT_SECONDS = 0.3
@@ -81,7 +84,21 @@ class Line:
         how = (
             f"killed by {found['signal']}" if found["signal"] else f"exited with status {found['exit_code']}"
         )
-        return Fault(FaultKind.CRASH, f"the server was gone: {how}", details=found, layer="transport")
+        reason, hint = _last_words(found["stderr"])
+        message = f"the server was gone: {how}{reason}"
+        return Fault(FaultKind.CRASH, message, hint=hint, details=found, layer="transport")
+
+
+def _last_words(stderr: Json) -> tuple[str, str | None]:
+    """Why a server of this house gave up, and the next move; strangers' words are left in the details."""
+    try:
+        record = json.loads(str(stderr).rstrip().rsplit("\n", 1)[-1])
+    except ValueError:
+        return "", None
+    match record:
+        case {"severity_text": "FATAL", "body": str() as body, "attributes": {"hint": str() as hint}}:
+            return f": {clean(body, 500)}", clean(hint, 500)
+    return "", None
 
 
 def _lost(message: str, **details: Any) -> Fault:  # noqa: ANN401 - JSON
