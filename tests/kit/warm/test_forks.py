@@ -120,6 +120,17 @@ async def test_a_planted_difference_would_be_seen(pool: Pool, project: Path) -> 
     )
 
 
+async def test_a_safe_path_is_safe_in_a_fork_too(pool: Pool, project: Path) -> None:
+    safe = {"PYTHONSAFEPATH": "1", "PYTHONPATH": str(project)}
+    wanted = Recipe(
+        interpreter=Path(sys.executable), root=project, program="evaluate", env=environment(**safe)
+    )
+    launcher = await warmed(pool, wanted)
+    assert await value("sys.path", project, launcher, **safe) == await value(
+        "sys.path", project, None, **safe
+    )
+
+
 async def test_random_numbers_differ_between_runs(pool: Pool, project: Path) -> None:
     launcher = await warmed(pool, recipe(project))
     drawn = [await value("random.random(), random.getrandbits(64)", project, launcher) for _ in range(3)]

@@ -4,6 +4,7 @@ import os
 import sys
 import textwrap
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -86,6 +87,39 @@ async def settled(pool: Pool, wanted: Recipe) -> Launcher:
 
 async def test_the_first_run_is_cold_and_nobody_waits(pool: Pool, project: Path) -> None:
     assert pool.find(recipe(project)) is None
+
+
+async def test_who_waits_gets_a_parent(pool: Pool, project: Path) -> None:
+    wanted = recipe(project)
+    launcher = await pool.wait_for(wanted, DEADLINE_SECONDS)
+    assert launcher is not None
+    assert pool.find(wanted) is launcher
+
+
+async def test_who_waits_for_a_parent_that_cannot_be_is_told_to_run_cold(pool: Pool, project: Path) -> None:
+    script = project / "warm_up.py"
+    script.write_text("raise SystemExit(3)")
+    wanted = replace(recipe(project), warm_up=script)
+    assert await pool.wait_for(wanted, DEADLINE_SECONDS) is None
+    assert pool.why_cold(wanted) is not None
+
+
+async def test_code_of_ones_own_may_be_loaded_and_retires_the_parent_when_it_changes(
+    pool: Pool, project: Path, tmp_path: Path
+) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "engine.py").write_text("VALUE = 1")
+    script = tmp_path / "warm_up.py"
+    script.write_text("import engine")
+    foreign = replace(recipe(project, PYTHONPATH=str(own)), warm_up=script)
+    assert await pool.wait_for(foreign, DEADLINE_SECONDS) is None
+    wanted = replace(foreign, own=own)
+    launcher = await pool.wait_for(wanted, DEADLINE_SECONDS)
+    assert launcher is not None
+    assert await preloaded(["engine"], wanted, project, launcher) == ["engine"]
+    (own / "engine.py").write_text("VALUE = 22")
+    assert pool.find(wanted) is None
 
 
 async def test_recipes_that_differ_share_nothing(pool: Pool, project: Path) -> None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import anyio
+
 from faultless.kit.process import Kernel, Launcher
 
 if TYPE_CHECKING:
@@ -82,6 +84,11 @@ class WarmLauncher(Launcher):
         if isinstance(self._state, Ready) and not self._is_up():
             self._state = Unfit("the warm parent ended")
         return self._state
+
+    async def wait(self) -> None:
+        """Until there is something to `check`."""
+        if self.check() is None and self._door is not None:
+            await anyio.wait_readable(self._door)
 
     def _listen(self) -> None:
         if self._door is None:

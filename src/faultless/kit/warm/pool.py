@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
+
 from faultless.kit import log
 from faultless.kit.warm.fingerprint import fingerprint
 from faultless.kit.warm.launcher import Ready, Unfit, WarmLauncher, can_fork_safely
@@ -38,10 +40,19 @@ class Recipe:
     """The environment of the runs, less what differs from one to the next."""
     warm_up: Path | None = None
     """A script for the target's interpreter that loads the engine."""
+    own: Path | None = None
+    """A folder whose modules may be loaded although they are not installed: the server's own code."""
 
     @property
     def key(self) -> tuple[object, ...]:
-        return (self.interpreter, self.root, self.program, self.warm_up, frozenset(self.env.items()))
+        return (
+            self.interpreter,
+            self.root,
+            self.program,
+            self.warm_up,
+            self.own,
+            frozenset(self.env.items()),
+        )
 
 
 @dataclass
@@ -97,6 +108,20 @@ class Pool:
         self._promote(place)
         self._start_wanted(place)
         self._expire_later(place)
+
+    async def wait_for(self, recipe: Recipe, seconds: float) -> Launcher | None:
+        """A parent, started and waited for if there is none; None means: run it cold."""
+        launcher = self.find(recipe)
+        with anyio.move_on_after(seconds):
+            while launcher is None:
+                self.prepare(recipe)
+                place = self._places.get(recipe.key)
+                if place is None or (place.coming is None and place.current is None):
+                    return None
+                if place.coming is not None:
+                    await place.coming.launcher.wait()
+                launcher = self.find(recipe)
+        return launcher
 
     def is_preparing(self, recipe: Recipe) -> bool:
         """Whether a parent is on its way."""
@@ -234,6 +259,7 @@ def _start(recipe: Recipe, preload: tuple[str, ...]) -> _Parent | None:
         "warm_up": str(recipe.warm_up) if recipe.warm_up else None,
         "preload": preload,
         "preload_seconds": PRELOAD_SECONDS,
+        "own": str(recipe.own.resolve()) if recipe.own else None,
     }
     known = fingerprint(recipe.interpreter)
     try:

@@ -45,15 +45,15 @@ def open_descriptors() -> set[int]:
     return found
 
 
-def loaded_files() -> list[list[str | int]]:
-    """Every loaded file of an installed package with its stamp; Unfit if some other file is loaded."""
+def loaded_files(own: str | None = None) -> list[list[str | int]]:
+    """Every loaded file of an installed package, or below `own`, with its stamp; Unfit if some other is."""
     files: list[list[str | int]] = []
     for name, module in sorted(sys.modules.items()):
         path = getattr(module, "__file__", None)
         if not isinstance(path, str) or _is_lent(name):
             continue
         real = os.path.realpath(path)
-        if is_installed(real):
+        if is_installed(real) or (own and real.startswith(os.path.join(own, ""))):
             status = os.stat(real)
             files.append([real, status.st_mtime_ns, status.st_size])
         elif not _is_standard(real):

@@ -71,7 +71,8 @@ def _reset_interpreter(command: list[str], env: Mapping[str, str]) -> None:
     os.environ.clear()
     os.environ.update(env)
     given = [entry for entry in env.get("PYTHONPATH", "").split(os.pathsep) if entry]
-    sys.path[:] = [os.getcwd(), *given, *_path]
+    here = [] if env.get("PYTHONSAFEPATH") else [os.getcwd()]
+    sys.path[:] = [*here, *given, *_path]
     sys.path_importer_cache.clear()
     sys.argv[:] = ["-m", *command[3:]]
     if hasattr(sys, "orig_argv"):

@@ -85,7 +85,7 @@ def _load(settings: dict[str, Any], expected: set[int]) -> dict[str, Any]:
     sys.stdout.flush()  # or every run would print it again
     sys.stderr.flush()
     checks.check_process(expected)
-    files = checks.loaded_files()
+    files = checks.loaded_files(settings["own"])
     _forget_ourselves()
     return {
         "ready": True,
