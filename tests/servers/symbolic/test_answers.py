@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from radon.complexity import cc_visit  # type: ignore[import-untyped]  # it has no stubs
 
 from faultless.contract.reader import read
 from faultless.kit.testing import WireClient, golden
 from tests.servers.symbolic.conftest import COMMAND, Ask
-from tests.servers.symbolic.truth_set import read_cases
+from tests.servers.symbolic.pasted import fails, fails_as_a_test
 
 GOLDEN = Path(__file__).parent / "golden"
 PARITY = '''
@@ -27,23 +23,6 @@ def f(x: int) -> int:
         return 0
     return x + 1
 '''
-
-
-def fails_as_a_test(code: str, reproduction: str, tmp_path: Path) -> bool:
-    """Pasted below the code and run by pytest."""
-    path = tmp_path / "test_reproduction.py"
-    path.write_text(f"{code}\n\n{reproduction}")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
-    return done.returncode == 1 and "1 failed" in done.stdout
-
-
-def fails(code: str, reproduction: str) -> bool:
-    """The same without pytest, which takes longer to start than the test to run."""
-    name = reproduction.split("def ")[1].split("(", maxsplit=1)[0]
-    program = f"{code}\n\n{reproduction}\n\n{name}()\n"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
-    return done.returncode != 0
 
 
 def test_the_modern_era_is_offered_the_same_tools(symbolic_server: WireClient) -> None:
@@ -184,82 +163,18 @@ def f(x: int) -> int:
     assert fails(code, first["reproduction"])
 
 
-def test_differences_show_both_results(ask: Ask) -> None:
-    code = "def a(x: int) -> int:\n    return abs(x)\n\ndef b(x: int) -> int:\n    return x\n"
-    answer = ask("compare_functions", code=code, function_a="a", function_b="b", timeout_seconds=10)
-    assert answer["status"] == "different"
-    found = answer["distinguishing_input"]
-    assert (found["args"], found["function_a_result"], found["function_b_result"]) == (["-1"], "1", "-1")
-    assert fails(code, found["reproduction"])
+def test_inputs_that_never_end_are_not_called_a_vacuous_precondition(ask: Ask) -> None:
+    code = "def f(x: int) -> int:\n    while True:\n        pass\n"
+    answer = ask("symbolic_check", code=code, function_name="f", timeout_seconds=2)
+    assert answer["status"] == "timeout"
+    assert "ran too long" in answer["message"]
+    assert "vacuous" not in answer["message"]
 
 
-def test_a_side_that_never_ends_is_a_difference(ask: Ask) -> None:
-    (case,) = [case for case in read_cases("pairs_different") if case.name == "endless_for_negative"]
-    answer = ask(case.tool, **case.arguments, timeout_seconds=20)
-    assert answer["status"] == "different"
-    assert "does not return" in answer["distinguishing_input"]["function_b_result"]
-
-
-BRANCHES = """
-def f(x: int, items: list[int]) -> str:
-    if x > 10 and x < 5:
-        return "never"
-    for item in items:
-        if item == x:
-            break
-    else:
-        return "missing"
-    try:
-        y = 10 // x
-    except ZeroDivisionError:
-        return "zero"
-    match y:
-        case 1:
-            return "one"
-        case _:
-            pass
-    return "big" if y > 3 else "small"
-"""
-
-
-def test_static_branches_are_listed_and_not_guessed(ask: Ask) -> None:
-    answer = ask("analyze_branches", code=BRANCHES, function_name="f", timeout_seconds=10)
-    assert (answer["status"], answer["analysis_mode"]) == ("complete", "static")
-    assert answer["total_branches"] == len(answer["branches"]) == 8
-    assert {row["true_reachable"] for row in answer["branches"]} == {None}
-    assert answer["time_seconds"] < 2
-
-
-def test_symbolic_branches_come_with_inputs_that_take_them(ask: Ask) -> None:
-    answer = ask(
-        "analyze_branches", code=BRANCHES, function_name="f", timeout_seconds=5, symbolic_reachability=True
-    )
-    assert answer["analysis_mode"] == "symbolic"
-    rows = {row["condition"]: row for row in answer["branches"]}
-    namespace: dict[str, Any] = {}
-    exec(BRANCHES, namespace)
-    assert eval(rows["except ZeroDivisionError"]["true_example"], namespace) == "zero"
-    assert eval(rows["y > 3"]["true_example"], namespace) == "big"
-    assert rows["x > 10 and x < 5"]["true_example"] is None
-    assert rows["x > 10 and x < 5"]["true_reachable"] in (None, False)
-
-
-def test_dead_code_is_only_named_when_proved(ask: Ask) -> None:
-    code = "def f(x: int) -> int:\n    if x * 2 == 7:\n        return 1\n    return 2\n"
-    answer = ask(
-        "analyze_branches", code=code, function_name="f", timeout_seconds=20, symbolic_reachability=True
-    )
-    assert answer["status"] == "complete"
-    assert answer["dead_code_lines"] == [3]
-    assert answer["branches"][0]["true_reachable"] is False
-
-
-@pytest.mark.parametrize("kind", ["contracts_true", "contracts_false", "exceptions_reachable"])
-def test_cyclomatic_complexity_is_radons(kind: str, ask: Ask) -> None:
-    for case in read_cases(kind)[::6]:
-        wanted = {block.name: block.complexity for block in cc_visit(case.code)}
-        answer = ask("analyze_branches", code=case.code, function_name="f", timeout_seconds=5)
-        assert answer["cyclomatic_complexity"] == wanted["f"], case
+def test_an_unsupported_annotation_is_named_whole(ask: Ask) -> None:
+    code = "from typing import Callable\ndef f(g: Callable[[int], int]) -> int:\n    return g(1)\n"
+    answer = ask("symbolic_check", code=code, function_name="f", timeout_seconds=5)
+    assert answer["message"] == "The annotation Callable[[int], int] is not supported"
 
 
 def test_health_says_what_runs_and_how_it_is_contained(ask: Ask) -> None:

@@ -88,7 +88,7 @@ def _diagnose_isolation() -> Check:
     from faultless.servers.symbolic.isolation import describe_layers  # noqa: PLC0415 - as above
 
     probe = (
-        "import json; from faultless.servers.symbolic.worker.zygote import probe_isolation; "
+        "import json; from faultless.servers.symbolic.worker.health import probe_isolation; "
         "print(json.dumps(probe_isolation()))"
     )
     done = subprocess.run(

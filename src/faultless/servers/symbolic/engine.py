@@ -1,31 +1,35 @@
-"""The server's hold on the fork server: started once, one socket a request, bounded by cores."""
+"""One request, one fork of a warm parent, bounded by cores; where there is no warm parent, a new process."""
 
 from __future__ import annotations
 
-import array
-import contextlib
+import asyncio
 import json
 import os
-import socket
-import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
-from anyio import to_thread
 
 from faultless.contract import Fault, FaultKind
 from faultless.contract.text import clean
+from faultless.kit import process
+from faultless.kit.warm import Pool, Recipe
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import Awaitable, Callable
 
-HEADER_FORMAT = "d"
+    OnProgress = Callable[[dict[str, Any]], Awaitable[None]]
+
+PROGRAM = "faultless.servers.symbolic.worker"
 START_SECONDS = 60.0
+KILL_GRACE_SECONDS = 1.0
 ANSWER_GRACE_SECONDS = 1.5
-_LINE_LIMIT = 16 << 20
+RUNS_AT_MOST = 10_000
+"""Runs leave nothing in the parent; it is replaced when its files change or it grows."""
+_LINE_BYTES = 16 << 20
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "TZ", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
 
 
@@ -54,18 +58,21 @@ class Settings:
 
 
 class Engine:
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, pool: Pool | None = None) -> None:
         self.settings = settings
-        self._process: subprocess.Popen[bytes] | None = None
-        self._control: socket.socket | None = None
+        self._pool = pool or Pool(runs_at_most=RUNS_AT_MOST)
+        self._recipe = _make_recipe()
         self._facts: dict[str, Any] = {}
         self._lock = anyio.Lock()
+        self._attending: set[asyncio.Task[None]] = set()
         self._slots = anyio.CapacityLimiter(settings.slots)
 
     async def facts(self) -> dict[str, Any]:
-        """Versions, process id and isolation layers, as the fork server found them."""
-        await self._ensure_started()
-        return self._facts
+        """Versions and isolation layers as a run finds them, and the warm parent's process id."""
+        launcher = await self._launcher()
+        if not self._facts:
+            self._facts = await self._run({}, START_SECONDS, launcher, None)
+        return {**self._facts, "pid": launcher.process_id if launcher else None}
 
     async def ask(
         self,
@@ -74,19 +81,24 @@ class Engine:
         seconds: float,
         *,
         is_static: bool = False,
-        on_progress: Callable[[dict[str, Any]], Awaitable[None]] | None = None,
+        on_progress: OnProgress | None = None,
     ) -> dict[str, Any]:
         """The worker's answer, or its refusal as a fault. Waiting for a free slot counts as time."""
         self._refuse_large(code)
-        await self._ensure_started()
+        launcher = await self._launcher()
+        start = 0.0 if launcher else START_SECONDS
         deadline = time.monotonic() + seconds
-        with anyio.move_on_after(seconds + ANSWER_GRACE_SECONDS):
+        with anyio.move_on_after(seconds + ANSWER_GRACE_SECONDS + start):
             async with self._slots:
                 left = deadline - time.monotonic()
                 if left > 0:
                     request = self._request(question, code, left, is_static=is_static)
-                    return await self._exchange(request, on_progress)
+                    return await self._run(request, left + KILL_GRACE_SECONDS + start, launcher, on_progress)
         raise _overdue(seconds)
+
+    async def _launcher(self) -> process.Launcher | None:
+        async with self._lock:
+            return await self._pool.wait_for(self._recipe, START_SECONDS)
 
     def _request(self, question: Question, code: str, seconds: float, *, is_static: bool) -> dict[str, Any]:
         return {
@@ -110,102 +122,98 @@ class Engine:
                 "--max-code-kb",
             )
 
-    async def _exchange(
-        self, request: dict[str, Any], on_progress: Callable[[dict[str, Any]], Awaitable[None]] | None
+    async def _run(
+        self,
+        request: dict[str, Any],
+        seconds: float,
+        launcher: process.Launcher | None,
+        on_progress: OnProgress | None,
     ) -> dict[str, Any]:
-        ours, theirs = socket.socketpair()
-        with contextlib.closing(ours):
-            with contextlib.closing(theirs):
-                self._hand_over(theirs, request["seconds"])
-            ours.setblocking(False)
-            await _send(ours, json.dumps(request).encode() + b"\n")
-            async for line in _lines(ours):
-                message: dict[str, Any] = json.loads(line)
-                if "answer" in message:
-                    answer: dict[str, Any] = message["answer"]
-                    return answer
-                if "fault" in message:
-                    raise _fault_from(message["fault"])
-                if on_progress is not None:
-                    await on_progress(message["progress"])
-        raise Fault(
-            FaultKind.CRASH,
-            "The process that analysed the code died",
-            hint="Most often memory: raise --memory-mb, or analyse a smaller function",
+        spec = process.Spec(
+            command=[str(self._recipe.interpreter), "-m", PROGRAM],
+            cwd=self._recipe.root,
+            env=self._recipe.env,
+            stdin=json.dumps(request).encode(),
+            deadline_seconds=seconds,
+            grace_seconds=0.0,
+            report=True,
+            report_line_bytes=_LINE_BYTES,
         )
-
-    def _hand_over(self, connection: socket.socket, seconds: float) -> None:
-        assert self._control is not None  # noqa: S101 - started before
-        descriptor = array.array("i", [connection.fileno()])
-        header = array.array(HEADER_FORMAT, [seconds]).tobytes()
-        self._control.sendmsg([header], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptor)])
-
-    async def _ensure_started(self) -> None:
-        async with self._lock:
-            if self._process is None or self._process.poll() is not None:
-                await to_thread.run_sync(self._start)
-
-    def _start(self) -> None:
-        self.stop()
-        ours, theirs = socket.socketpair()
-        # The seed is fixed: CrossHair must see the same order of sets each time it runs a path.
-        kept = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-        environment = {**kept, "PYTHONHASHSEED": "0", "PYTHONSAFEPATH": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [
-            sys.executable,
-            "-s",
-            "-m",
-            "faultless.servers.symbolic.worker.zygote",
-            str(theirs.fileno()),
-        ]
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=[theirs.fileno()],
-            env=environment,
-            start_new_session=True,
-        )
-        theirs.close()
-        ours.settimeout(START_SECONDS)
-        self._control = ours
-        self._facts = self._greet(ours)
-
-    def _greet(self, control: socket.socket) -> dict[str, Any]:
-        data = b""
+        heard: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        attending = asyncio.create_task(_attend(spec, launcher, heard, on_progress))
+        self._attending.add(attending)
+        attending.add_done_callback(self._attending.discard)
         try:
-            while not data.endswith(b"\n"):
-                chunk = control.recv(1 << 16)
-                if not chunk:
-                    break
-                data += chunk
-            facts: dict[str, Any] = json.loads(data)
-        except (OSError, ValueError):
-            raise self._will_not_start() from None
-        control.settimeout(None)
-        return facts
+            return await heard
+        finally:
+            # Nobody should wait for dead processes to be buried once the answer is known.
+            if heard.cancelled():
+                attending.cancel()
+                with anyio.CancelScope(shield=True):
+                    await asyncio.wait([attending])
 
-    def _will_not_start(self) -> Fault:
-        self.stop()
+
+async def _attend(
+    spec: process.Spec,
+    launcher: process.Launcher | None,
+    heard: asyncio.Future[dict[str, Any]],
+    on_progress: OnProgress | None,
+) -> None:
+    """Sees the run to its end; what it says is told to `heard` before that."""
+    try:
+        async with process.start(spec, launcher=launcher) as run:
+            answer = await _listen(run, on_progress)
+            if answer is not None:
+                heard.set_result(answer)
+                return
+            finished = await run.wait()
+        raise _overdue(spec.deadline_seconds) if finished.timed_out else _lost(finished)
+    except Fault as fault:
+        if not heard.done():
+            heard.set_exception(fault)
+
+
+async def _listen(run: process.Child, on_progress: OnProgress | None) -> dict[str, Any] | None:
+    assert run.report is not None  # noqa: S101 - the spec asks for it
+    async for line in run.report:
+        message: dict[str, Any] = json.loads(line)
+        if "answer" in message:
+            answer: dict[str, Any] = message["answer"]
+            return answer
+        if "fault" in message:
+            raise _fault_from(message["fault"])
+        if on_progress is not None:
+            await on_progress(message["progress"])
+    return None
+
+
+def _make_recipe() -> Recipe:
+    # The seed is fixed: CrossHair must see the same order of sets each time it runs a path.
+    kept = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    fixed = {"PYTHONHASHSEED": "0", "PYTHONNOUSERSITE": "1", "PYTHONSAFEPATH": "1"}
+    home = Path(__file__).parents[2]
+    return Recipe(
+        interpreter=Path(sys.executable),
+        root=Path("/"),
+        program=PROGRAM,
+        env={**kept, **fixed, "PYTHONDONTWRITEBYTECODE": "1"},
+        warm_up=home / "servers" / "symbolic" / "worker" / "warm_up.py",
+        own=home,
+    )
+
+
+def _lost(finished: process.Finished) -> Fault:
+    if "ModuleNotFoundError" in finished.stderr.text:
         return Fault(
             FaultKind.UNAVAILABLE,
             "The symbolic engine will not start",
             hint="Install it with: pip install 'faultless[symbolic]'; then run: faultless doctor",
         )
-
-    def stop(self) -> None:
-        """The fork server ends when its socket closes, and takes its forks with it."""
-        if self._control is not None:
-            self._control.close()
-            self._control = None
-        if self._process is not None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(2)
-            if self._process.poll() is None:
-                self._process.kill()
-                self._process.wait()
-            self._process = None
+    return Fault(
+        FaultKind.CRASH,
+        "The process that analysed the code died",
+        hint="Most often memory: raise --memory-mb, or analyse a smaller function",
+    )
 
 
 def _overdue(seconds: float) -> Fault:
@@ -223,21 +231,3 @@ def _fault_from(data: dict[str, Any]) -> Fault:
         hint=data.get("hint"),
         details=data.get("details") or {},
     )
-
-
-async def _send(connection: socket.socket, data: bytes) -> None:
-    while data:
-        await anyio.wait_writable(connection)
-        data = data[connection.send(data) :]
-
-
-async def _lines(connection: socket.socket) -> AsyncIterator[bytes]:
-    buffer = b""
-    while True:
-        await anyio.wait_readable(connection)
-        chunk = connection.recv(1 << 16)
-        if not chunk or len(buffer) > _LINE_LIMIT:
-            return
-        *lines, buffer = (buffer + chunk).split(b"\n")
-        for line in lines:
-            yield line

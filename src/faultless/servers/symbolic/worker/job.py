@@ -43,12 +43,10 @@ class Request:
         )
 
 
-def handle(request: Request, tell: Callable[[dict[str, Any]], None], caller: int | None = None) -> None:
-    """Tells progress, and at the end one `answer` or one `fault`; stops when the `caller` descriptor hangs
-    up.
-    """
+def handle(request: Request, tell: Callable[[dict[str, Any]], None]) -> None:
+    """Tells progress, and at the end one `answer` or one `fault`."""
     limits = Limits(request.memory_megabytes, request.seconds, requires_strict=request.requires_strict)
-    children = Children(perform, limits, caller)
+    children = Children(perform, limits)
     try:
         tell({"answer": _answer(request, children, tell)})
     except Refusal as refusal:

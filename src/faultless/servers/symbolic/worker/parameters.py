@@ -48,7 +48,8 @@ OMITTED = _Omitted.OMITTED
 class Parameters:
     items: tuple[Parameter, ...]
     assumptions: tuple[str, ...] = ()
-    is_guessed: bool = False
+    doubts: tuple[str, ...] = ()
+    """Why nothing can be proved about all inputs."""
 
     def bind(self, values: list[Any]) -> tuple[list[Any], dict[str, Any]]:
         """Arguments in calling order: positional ones first, keyword-only ones by name."""
@@ -97,7 +98,6 @@ def read_parameters(function: Callable[..., Any], node: Function, owner: type | 
         raise Refusal("unsupported", f"The annotations of {node.name} cannot be read: {error}") from None
     found: list[Parameter] = []
     assumptions: list[str] = []
-    guessed = False
     for position, parameter in enumerate(inspect.signature(function).parameters.values()):
         annotation = hints.get(parameter.name, parameter.annotation)
         if owner is not None and position == 0:
@@ -105,11 +105,10 @@ def read_parameters(function: Callable[..., Any], node: Function, owner: type | 
         shape, assumption = _read(parameter, annotation, node)
         if assumption:
             assumptions.append(assumption)
-            guessed = True
         found.append(
             Parameter(parameter.name, shape, parameter.kind, parameter.default is not parameter.empty)
         )
-    return Parameters(tuple(found), tuple(assumptions), guessed)
+    return Parameters(tuple(found), tuple(assumptions))
 
 
 def _read(parameter: inspect.Parameter, annotation: Any, node: Function) -> tuple[Shape, str | None]:
@@ -241,6 +240,7 @@ def join(first: Parameters, second: Parameters) -> tuple[Parameters, list[str]]:
     What only one side takes must have a default, and is left out; that is said.
     """
     notes: list[str] = []
+    doubts: list[str] = []
     shared: list[Parameter] = []
     left_over: list[Parameter] = []
     rest = list(second.items)
@@ -250,10 +250,10 @@ def join(first: Parameters, second: Parameters) -> tuple[Parameters, list[str]]:
             left_over.append(item)
         else:
             rest.remove(partner)
-            shared.append(_meet(item, partner, notes))
+            shared.append(_meet(item, partner, notes, doubts))
     notes.extend(_leave_out(item) for item in [*left_over, *rest])
     assumptions = tuple(dict.fromkeys([*first.assumptions, *second.assumptions]))
-    return Parameters(tuple(shared), assumptions, first.is_guessed or second.is_guessed), notes
+    return Parameters(tuple(shared), assumptions, tuple(doubts)), notes
 
 
 def _pairs(item: Parameter, other: Parameter) -> bool:
@@ -278,12 +278,21 @@ def _leave_out(item: Parameter) -> str:
 _NARROWER = {("bool", "int"), ("bool", "float"), ("int", "float")}
 
 
-def _meet(item: Parameter, partner: Parameter, notes: list[str]) -> Parameter:
-    """The inputs both annotations admit, where that is clear; else those of the first function."""
+def _admits(wide: Shape, narrow: Shape) -> bool:
+    return (narrow.kind, wide.kind) in _NARROWER or narrow in wide.parts
+
+
+def _meet(item: Parameter, partner: Parameter, notes: list[str], doubts: list[str]) -> Parameter:
+    """The inputs both annotations admit, where that is clear; else those of the first function, and no
+    proof.
+    """
     chosen = item.shape
-    if item.shape != partner.shape:
-        if (partner.shape.kind, item.shape.kind) in _NARROWER or partner.shape in item.shape.parts:
+    if item.shape.describe() != partner.shape.describe():
+        if _admits(item.shape, partner.shape):
             chosen = partner.shape
+        elif not _admits(partner.shape, item.shape):
+            theirs = partner.shape.describe()
+            doubts.append(f"{item.name} is {chosen.describe()} on one side and {theirs} on the other")
         notes.append(
             f"{item.name} is tried as {chosen.describe()} on both sides, though the annotations differ"
         )

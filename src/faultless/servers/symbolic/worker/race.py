@@ -34,6 +34,8 @@ MAX_RESTARTS = 20
 MAX_SETTLING = 2
 MAX_FINDINGS = 5
 MORE_SITES_SECONDS = 0.5
+MORE_SITES_INPUTS = 1500
+MORE_SITES_AT_MOST_SECONDS = 3.0
 MEASURED_LIMIT = 60
 CLOSING_SECONDS = 0.6
 
@@ -127,9 +129,18 @@ class Race:
         if self._done or self._time_left() <= 0:
             return True
         if self._question.tool == EXCEPTION and self.findings.failures:
-            late = time.monotonic() > self._first_failure + MORE_SITES_SECONDS
-            return late or len(self.findings.failures) >= MAX_FINDINGS or self._has_all_sites()
+            return (
+                self._looked_for_more_sites()
+                or len(self.findings.failures) >= MAX_FINDINGS
+                or self._has_all_sites()
+            )
         return not self._children.alive
+
+    def _looked_for_more_sites(self) -> bool:
+        """By work, not by the clock alone: on a busy machine little is done in half a second."""
+        passed = time.monotonic() - self._first_failure
+        has_tried = self.findings.searched.get("inputs", 0) >= MORE_SITES_INPUTS
+        return passed > (MORE_SITES_SECONDS if has_tried else MORE_SITES_AT_MOST_SECONDS)
 
     def _has_all_sites(self) -> bool:
         """Every path was explored, so every raise site is known."""
@@ -156,6 +167,7 @@ class Race:
     def _on_prepared(self, _child: Child, event: dict[str, Any]) -> None:
         self.findings.notes = event["notes"]
         self.findings.facts = event
+        self._consider_proof()
 
     def _on_searched(self, child: Child, event: dict[str, Any]) -> None:
         self.findings.searched = event
@@ -254,7 +266,7 @@ class Race:
     def _consider_proof(self) -> None:
         """All four must hold: exhausted, confirmed, exact; provable code; the random engine had its turn."""
         explored, searched = self.findings.explored, self.findings.searched
-        if self._verifying or self.findings.failures:
+        if self._verifying or self.findings.failures or not self.findings.facts:
             return
         tried = searched.get("finished") or searched.get("inputs", 0) >= FIRST_INPUTS
         complete = explored.get("exhausted") and explored.get("confirmed") and not explored.get("doubts")
@@ -264,8 +276,9 @@ class Race:
             self._verify("exploration", [Written.from_json(event["input"]) for event in self._witnesses])
 
     def _verify(self, how: str, inputs: list[Written]) -> None:
-        if self._language.doubts:
-            self.findings.doubts.extend(self._language.doubts[:5])
+        doubts = [*self._language.doubts, *self.findings.facts["doubts"]]
+        if doubts:
+            self.findings.doubts.extend(doubts[:5])
             return
         if searched_trouble(self.findings.searched):
             self.findings.doubts.append("the random engine met inputs whose outcome is not clear")

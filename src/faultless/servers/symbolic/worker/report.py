@@ -84,6 +84,9 @@ def _why_open(findings: Findings) -> str:
         reasons = ["time ran out before every path was explored"]
     inputs = findings.searched.get("passed", 0)
     tried = f"{findings.paths} paths and {inputs} inputs were tried, none failed."
+    slow = findings.searched.get("slow", 0)
+    if slow:
+        tried += f" {slow} more inputs ran too long or too deep to be judged."
     return f"Not settled: {'; '.join(reasons)}. {tried}"
 
 
@@ -127,7 +130,7 @@ def _check(source: Source, question: Question, findings: Findings) -> dict[str, 
     else:
         status = "timeout"
         message = _why_open(findings)
-        if findings.searched.get("inputs") and not findings.searched.get("passed"):
+        if findings.searched.get("skipped") and not findings.searched.get("passed"):
             message += " No input that satisfies the precondition was found; it may be vacuous."
     if findings.facts.get("contract") == "implicit":
         message = f"{question.function} has no contract. {message}"
@@ -185,7 +188,7 @@ def _compare(source: Source, question: Question, findings: Findings) -> dict[str
         left = failure["mutated"].get("arguments") or ["", ""]
         told = failure["violation"]
         if left[0]:
-            told = f"both {told}: {left[0]} against {left[1]}"
+            told = f"{told}: {left[0]} against {left[1]}"
         elif results[0] == results[1]:
             told = f"{told} in type: {' and '.join(str(outcome['type']) for outcome in failure['outcomes'])}"
         difference = {

@@ -75,7 +75,9 @@ def _explore(task: Task, emit: Emit) -> None:
     with limited(LOAD_SECONDS):
         prepared = prepare(task.source, task.question, record=task.question.tool == BRANCHES)
     notes = [*prepared.parameters.assumptions, *prepared.notes]
-    emit({"event": "prepared", "notes": notes, "guessed": prepared.parameters.is_guessed, **_facts(prepared)})
+    emit(
+        {"event": "prepared", "notes": notes, "doubts": list(prepared.parameters.doubts), **_facts(prepared)}
+    )
     Exploration(prepared, emit, task.seconds).run()
 
 

@@ -125,6 +125,13 @@ def _read_generic(annotation: Any, depth: int) -> Shape:
             return Shape("vartuple", annotation, (read_shape(arguments[0], depth + 1),))
         parts = tuple(read_shape(part, depth + 1) for part in arguments if part != ())
         return Shape("tuple", annotation, parts)
+    return _read_collection(annotation, depth)
+
+
+def _read_collection(annotation: Any, depth: int) -> Shape:
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin not in (*_SEQUENCES, *_MAPPINGS, *_SETS, *_FROZEN):
+        raise _unsupported(annotation)
     parts = tuple(read_shape(part, depth + 1) for part in arguments)
     if origin in (*_MAPPINGS, *_SETS, *_FROZEN) and parts and _is_unhashable(parts[0]):
         raise _unsupported(annotation, f"would hold {parts[0].describe()}, which cannot be hashed")

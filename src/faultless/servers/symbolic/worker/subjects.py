@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from faultless.servers.symbolic.worker.branches import Recorder
     from faultless.servers.symbolic.worker.contracts import Condition, Contract
 
+LEFT_DIFFERENT = "the arguments are left in different states"
 PASS, FAIL, SKIP, LIMIT, UNCLEAR = "pass", "fail", "skip", "limit", "unclear"
 
 
@@ -161,7 +162,7 @@ class CompareSubject(Subject):
             return Judgement(LIMIT, f"{first.label}; {second.label}", outcomes=outcomes)
         mine, yours = _changeable(positional, named), _changeable(twin_positional, twin_named)
         verdict, told = self._compare(first, second, mine, yours)
-        changed = {"arguments": (mine, yours)} if told.startswith("leave") else {}
+        changed = {"arguments": (mine, yours)} if told == LEFT_DIFFERENT else {}
         return Judgement(verdict, f"{first.label}; {second.label}", told, outcomes, changed)
 
     def _admitted(self, positional: list[Any], named: dict[str, Any]) -> bool:
@@ -184,7 +185,7 @@ class CompareSubject(Subject):
                 return verdict, "the results differ"
         verdict = _compare_values(mine, yours)
         if verdict != PASS:
-            return verdict, "leave the arguments in different states"
+            return verdict, LEFT_DIFFERENT
         endless = isinstance(first.value, Drained) and first.value.ending == "goes on"
         return (UNCLEAR, "") if endless else (PASS, "")
 
