@@ -1,65 +1,99 @@
-"""One pair of functions, given to hypothesis the way its ghostwriter does; run in the peers' environment.
+"""One specimen given to hypothesis; run in the peers' environment, in the folder of `specimen.py`.
 
-`python symbolic_peer.py BACKEND FILE` prints `different` or `same`; FILE defines `a` and `b`.
+`python -P symbolic_peer.py HOW BACKEND` prints the arguments of the failing call as JSON, or null.
+
+equivalent   what hypothesis' ghostwriter writes to compare `a` and `b`
+fuzz         what it writes to see whether `f` raises
+property     the contract of `f` written by hand: its preconditions assumed, its postconditions asserted
 """
 
-import importlib.util
-import inspect
+import ast
+import json
 import sys
-import typing
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, settings
+import specimen
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import ghostwriter
 
-EXAMPLES = {"hypothesis": 100, "crosshair": 1000}
-
-
-def load(path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location("specimen", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["specimen"] = module
-    spec.loader.exec_module(module)
-    return module
+EXAMPLES = {"hypothesis": 1000, "crosshair": 100}
+"""The second is hypothesis' own default: each example is a path for the solver."""
+_MARK = "Failing test case: "
 
 
-def outcome(function: Callable[..., Any], arguments: dict[str, Any]) -> object:
+def write_equivalent() -> Callable[[], None]:
+    return load(ghostwriter.equivalent(specimen.a, specimen.b, allow_same_errors=True))
+
+
+def write_fuzz() -> Callable[[], None]:
+    return load(ghostwriter.fuzz(specimen.f))
+
+
+def load(source: str) -> Callable[[], None]:
+    namespace: dict[str, Any] = {"__name__": "ghostwritten"}
+    exec(source, namespace)
+    return next(value for name, value in namespace.items() if name.startswith("test_"))
+
+
+def write_property() -> Callable[[], None]:
+    hints = dict(specimen.f.__annotations__)
+    hints.pop("return", None)
+
+    @given(**{name: st.from_type(hint) for name, hint in hints.items()})
+    def test_contract(**arguments: Any) -> None:
+        scope = {**vars(specimen), **arguments}
+        assume(all(eval(clause, scope) for clause in clauses("pre")))
+        scope["_"] = scope["__return__"] = specimen.f(**arguments)
+        assert all(eval(clause, scope) for clause in clauses("post"))
+
+    return test_contract
+
+
+def clauses(word: str) -> list[str]:
+    lines = [line.strip() for line in (specimen.f.__doc__ or "").splitlines()]
+    return [line.partition(":")[2].strip() for line in lines if line.startswith(f"{word}:")]
+
+
+def find_failure(test: Callable[[], None]) -> str | None:
     try:
-        result = function(*arguments.values())
-    except Exception as error:  # noqa: BLE001 - the outcome of the specimen
-        return type(error)
-    return list(result) if hasattr(result, "__next__") else result
+        test()
+    except BaseException as error:
+        notes = "\n".join(getattr(error, "__notes__", []))
+        if _MARK not in notes:  # no counterexample, but a test that cannot be run
+            raise
+        return arguments_in(notes.partition(_MARK)[2])
+    return None
+
+
+def arguments_in(text: str) -> str | None:
+    """The arguments of the call the text begins with."""
+    for end in (index for index, letter in enumerate(text) if letter == ")"):
+        try:
+            call = ast.parse(text[: end + 1], mode="eval").body
+        except SyntaxError:
+            continue
+        if isinstance(call, ast.Call):
+            parts = [ast.unparse(part) for part in call.args]
+            return ", ".join([*parts, *(f"{part.arg}={ast.unparse(part.value)}" for part in call.keywords)])
+    return None
 
 
 def main() -> None:
-    backend, path = sys.argv[1], Path(sys.argv[2])
-    module = load(path)
-    hints = typing.get_type_hints(module.a)
-    names = list(inspect.signature(module.a).parameters)
-    strategies = {name: st.from_type(hints[name]) for name in names}
-
-    @settings(
+    how, backend = sys.argv[1:]
+    settings.register_profile(
+        "bench",
         backend=backend,
         max_examples=EXAMPLES[backend],
         deadline=None,
         database=None,
+        report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate],
     )
-    @given(st.fixed_dictionaries(strategies))
-    def agree(arguments: dict[str, Any]) -> None:
-        assert outcome(module.a, dict(arguments)) == outcome(module.b, dict(arguments))
-
-    try:
-        agree()
-    except Exception:  # noqa: BLE001 - whatever hypothesis raises is its report
-        print("different")
-    else:
-        print("same")
+    settings.load_profile("bench")
+    write = {"equivalent": write_equivalent, "fuzz": write_fuzz, "property": write_property}[how]
+    sys.stdout.write(f"\n{json.dumps(find_failure(write()))}\n")
 
 
 if __name__ == "__main__":
