@@ -1,6 +1,9 @@
 """The tools, through the boundary."""
 
+import os
+import unicodedata
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -240,3 +243,44 @@ def test_the_trash_is_bounded(empty: Session) -> None:
     assert sum(path.stat().st_size for path in kept) <= 50_000
     assert any(path.read_text() == "28" * 5000 for path in kept)
     assert Note.parse((empty.root / "a.md").read_bytes()).body == "29" * 5000
+
+
+def test_a_body_is_not_written_below_corrupt_frontmatter(empty: Session) -> None:
+    """A fault means that nothing was changed."""
+    text = "---\na: [1\nb: 2\n---\nold\n"
+    file = empty.put("a.md", text)
+    for change in ({"body": "new"}, {"frontmatter": {"c": 1}}):
+        fault = empty.fault("write_note", path="a.md", overwrite=True, **change)
+        assert (fault.kind, fault.details["line"]) == (FaultKind.PARSE_ERROR, 3)
+        assert file.read_text() == text
+    empty.call("write_note", path="a.md", frontmatter={"c": 1}, frontmatter_mode="replace", overwrite=True)
+    assert file.read_text() == "---\nc: 1\n---\nold\n"
+
+
+@pytest.mark.parametrize(("on_disk", "asked"), [("NFD", "NFC"), ("NFC", "NFD")])
+def test_a_note_is_found_under_its_name_however_it_is_composed(
+    empty: Session, on_disk: Literal["NFC", "NFD"], asked: Literal["NFC", "NFD"]
+) -> None:
+    kept, given = (unicodedata.normalize(form, "Käse") for form in (on_disk, asked))
+    empty.put(f"{kept}/{kept}.md", "word")
+    assert empty.call("read_note", path=f"{given}/{given}.md")["path"] == f"{kept}/{kept}.md"
+    assert empty.call("list_notes", directory=given)["count"] == 1
+    assert empty.call("search_notes", query="word", path=f"{given}/")["count"] == 1
+    empty.call("write_note", path=f"{given}/new.md", body="beside it")
+    empty.call("write_note", path=f"{given}/{given}.md", body="changed")
+    empty.call("move_note", source=f"{given}/new.md", destination=f"{given}/old.md")
+    assert snapshot(empty.root) == {f"{kept}/{kept}.md": b"changed", f"{kept}/old.md": b"beside it"}
+
+
+def test_a_file_whose_name_is_not_utf8_spoils_nothing(empty: Session) -> None:
+    """Unpacked from an old archive; no client could name it."""
+    odd = os.fsencode(empty.root) + b"/Gr\xfcn.md"
+    with open(odd, "wb") as file:  # noqa: PTH123 - a path that is no text
+        file.write(b"word [[a]]")
+    empty.put("a.md", "word")
+    assert empty.call("health_check")["note_count"] == 1
+    assert empty.call("list_notes")["count"] == 1
+    assert empty.call("search_notes", query="word", limit=1)["count"] == 1
+    assert empty.call("get_links", path="a.md")["back"] == []
+    empty.call("move_note", source="a.md", destination="b.md")
+    assert Path(os.fsdecode(odd)).read_bytes() == b"word [[a]]"

@@ -188,7 +188,7 @@ def _locate_folder(vault: Vault, given: str) -> str:
     vault.tree.require_present()
     if given in {"", "."}:
         return ""
-    path = scope.locate(vault.root, given)
+    path = vault.locate(given)
     if path == ".":
         return ""
     vault.scope.require_visible(path)

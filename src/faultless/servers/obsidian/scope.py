@@ -20,6 +20,7 @@ NOTE_SUFFIXES = (".md",)
 APPROVAL_FOLDERS = ("Approved", "Done", "Rejected")
 # Broken on some system the vault may be synced to, or unable to stand in a link.
 _BAD_IN_NAMES = re.compile(r'[\\:*?"<>|#^\[\]\x00-\x1f\x7f]')
+_NOT_UTF8 = re.compile("[\ud800-\udfff]")  # how Python shows a byte of a name that is not UTF-8
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?\Z", re.IGNORECASE)
 _GLOB = re.compile(r"\*\*/|\*\*|\*|\?|\[[^\]]+\]")
 
@@ -33,6 +34,10 @@ def fold_name(text: str) -> str:
     composed = unicodedata.normalize("NFC", text).casefold()
     visible = "".join(letter for letter in composed if unicodedata.category(letter) != "Cf")
     return _trim(unicodedata.normalize("NFC", visible))
+
+
+def is_same_text(one: str, other: str) -> bool:
+    return unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other)
 
 
 def _trim(text: str) -> str:
@@ -73,8 +78,10 @@ class Scope:
         return path.lower().endswith(self.suffixes)
 
     def can_see(self, path: str) -> bool:
-        """Quick for the index: no dot folder, nothing denied."""
+        """Quick for the index: no dot folder, nothing denied, no name that JSON cannot hold."""
         if path.startswith(".") or "/." in path:
+            return False
+        if not path.isascii() and _NOT_UTF8.search(path):
             return False
         return self._denied is None or self._denied.match(fold_name(path)) is None
 

@@ -7,6 +7,7 @@ import heapq
 import json
 import posixpath
 import time
+import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -149,8 +150,12 @@ def _match_pattern(index: Index, asked: SearchNotes) -> dict[str, int]:
 
 
 def _within(paths: Iterable[str], prefix: str) -> list[str]:
-    prefix = prefix.removeprefix("./").lstrip("/")
-    return [path for path in paths if path.startswith(prefix)] if prefix and prefix != "." else list(paths)
+    prefix = unicodedata.normalize("NFC", prefix.removeprefix("./").lstrip("/"))
+    if not prefix or prefix == ".":
+        return list(paths)
+    if prefix.isascii():
+        return [path for path in paths if path.startswith(prefix)]
+    return [path for path in paths if unicodedata.normalize("NFC", path).startswith(prefix)]
 
 
 def _tag_filter(index: Index, tag: str | None) -> Callable[[str], bool]:

@@ -66,9 +66,24 @@ class Vault:
     def locate_note(self, given: str) -> str:
         """The checked path of a note to be read."""
         self.tree.require_present()
-        path = scope.locate(self.root, given)
+        path = self.locate(given)
         self.scope.require_note(path)
         return path
+
+    def locate(self, given: str) -> str:
+        """Proved inside; names that differ from those on disk in composition alone are those on disk.
+
+        A Mac writes `é` as two characters and a model answers with one: neither could name the other's note.
+        """
+        path = scope.locate(self.root, given)
+        if path.isascii() or self.tree.status(path) is not None:
+            return path
+        here = ""
+        for name in path.split("/"):
+            twins = [one for one in self._names_in(here) if scope.is_same_text(one, name)]
+            found = twins[0] if len(twins) == 1 and name not in twins else name
+            here = f"{here}/{found}".lstrip("/")
+        return scope.locate(self.root, here)
 
     def locate_writable(self, given: str) -> str:
         path = self.locate_note(given)
@@ -135,6 +150,8 @@ class Vault:
         note = Note.parse(content.data)
         note.require_writable(path)
         merge = asked.frontmatter_mode == "merge"
+        if merge:  # corrupt frontmatter is told before anything is written
+            self.describe(path, note, content)
         if asked.frontmatter or not merge:
             note = note.with_fields(asked.frontmatter, keep_others=merge)
         if asked.body is not None:
