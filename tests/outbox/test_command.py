@@ -40,7 +40,7 @@ def test_a_person_sees_the_mail_says_yes_and_it_leaves(rig: Rig, run: Run) -> No
     assert "CANARY-body of hello" in approved.stdout
     sent = run("run", "--once")
     assert sent.return_value == 0
-    assert "sent      hello.md" in sent.stdout
+    assert sent.stdout.splitlines() == ["sending   hello.md", "sent      hello.md"]
     assert len(rig.delivered("hello")) == 1
     listed = run("list", "--json", *WITHOUT_SERVER)
     (row,) = json.loads(listed.stdout)

@@ -232,5 +232,6 @@ class Outbox:
         if known is not None and replace(known, time="") == replace(entry, time=""):
             return known
         recorded = self.journal.add(entry)
-        self.on_change(recorded)
+        if known is None or (known.state, known.reason) != (entry.state, entry.reason):
+            self.on_change(recorded)  # not when a sent mail is filed: that is news to nobody
         return recorded

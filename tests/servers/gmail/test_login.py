@@ -216,6 +216,6 @@ def test_the_doctor_sees_a_missing_an_open_and_a_good_login(
     assert not missing.ok
     assert "faultless login gmail" in missing.fix
     write_login(tmp_path, gmail)
-    assert diagnosis.diagnose(tmp_path)[1].ok
+    assert [check.ok for check in diagnosis.diagnose(tmp_path)] == [True, True]
     (tmp_path / "token.json").chmod(0o644)
     assert not diagnosis.diagnose(tmp_path)[1].ok

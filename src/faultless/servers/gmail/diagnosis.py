@@ -16,17 +16,20 @@ if TYPE_CHECKING:
 
 def diagnose(root: Path) -> list[Check]:
     del root  # the login belongs to the user, not to a folder
-    return [_check_client(default_credentials_path()), _check_token(default_token_path())]
+    login = _check_token(default_token_path())
+    return [_check_client(default_credentials_path(), is_needed=not login.ok), login]
 
 
-def _check_client(path: Path) -> Check:
-    found = path.is_file()
-    return Check(
-        "OAuth client",
-        ok=found,
-        found=f"{path} is there" if found else f"no {path}",
-        fix="" if found else "download a desktop client from the Google Cloud console to that place",
+def _check_client(path: Path, *, is_needed: bool) -> Check:
+    """A login that renews itself carries what it needs of the client."""
+    if path.is_file():
+        return Check("OAuth client", ok=True, found=f"{path} is there", fix="")
+    if not is_needed:
+        return Check("OAuth client", ok=True, found="not needed: the login renews itself", fix="")
+    fix = (
+        "download a desktop client from the Google Cloud console to that place, or log in with --client FILE"
     )
+    return Check("OAuth client", ok=False, found=f"no {path}", fix=fix)
 
 
 def _check_token(path: Path) -> Check:
