@@ -6,6 +6,8 @@ import ast
 import contextlib
 import math
 import os
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -226,3 +228,27 @@ def hear_all(children: Children) -> None:
     deadline = time.monotonic() + 60
     while children.alive and time.monotonic() < deadline:
         children.hear(1.0)
+
+
+AUDITED = """
+from crosshair.util import renamed_function
+from faultless.servers.symbolic.worker import sandbox
+
+def f(): return 1
+
+assert sandbox.enter(1 << 31, 30, without=sandbox.KERNEL_LAYERS) == ["audit"]
+assert renamed_function(f, "g")() == 1
+try:
+    f.__code__.replace(co_name="g")
+except BaseException as error:
+    assert "code.__new__" in str(error)
+else:
+    raise SystemExit("let through")
+"""
+
+
+def test_the_engine_may_make_code_below_the_audit_hook_and_nobody_else() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", AUDITED], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
