@@ -1,9 +1,12 @@
 """Reading a counterexample out of what CrossHair prints."""
 
 import ast
+import re
 
 _CALLING = " when calling "
 _GIVEN = "Given: ("
+_MEMBER = re.compile(r"<(\w+\.\w+): [^<>]*>")
+"""How an enum's member is printed: `<Suit.HEARTS: 1>`."""
 
 
 def call_in(output: str) -> str | None:
@@ -20,6 +23,7 @@ def given_in(output: str) -> str | None:
 
 def _arguments(text: str) -> str | None:
     """The text between the brackets of the first whole call."""
+    text = _MEMBER.sub(r"\1", text)
     for end in (index for index, letter in enumerate(text) if letter == ")"):
         try:
             call = ast.parse(text[: end + 1], mode="eval").body
