@@ -157,18 +157,19 @@ def summarise(tool: str, name: str, mine: list[tuple[Case, Result]]) -> list[str
 HEADER = ["tool", "engine", "found in 1 s", "in 5 s", "given 10 s"]
 HEADER += ["false alarms", "proved", "false proofs", "median", "p95", "hangs"]
 
-NOTES = """{day}, {machine}, {cores} cores, {at_once} cases at once, {seconds} s a case.
+NOTES = """{day}, {machine}, {cores} cores that did other work too
+(load {load:.0f}), {at_once} cases at once, {seconds} s a case.
 
 Median of all answers of faultless: {median:.2f} s.
 
-Every counterexample, ours and theirs, was run again by the bench; one that does not show what it should is a
-false alarm. What is not over 2 s after its time hangs. Our times are wall clock, theirs processor time, which
-a busy machine does not stretch. hypothesis gets 1000 examples a test, 100 with the crosshair backend, and
-proves nothing. Its ghostwriter writes tests for pairs and for exceptions, not for contracts; with the
-crosshair backend the same tests are run, and contracts with pre- and postconditions as a property written by
-hand. `crosshair check` is asked where there is a contract; `crosshair diffbehavior` answers when its time is
-over or every path is explored. Peers get a part of the cases; below each of their rows stands ours on the
-same ones.
+Every counterexample, ours and theirs, was run again by the bench; one that does not show what it should is
+a false alarm. What is not over 2 s after its time hangs. Our times are wall clock, theirs processor time,
+which a busy machine does not stretch, from the start of their process. hypothesis gets 1000 examples a
+test, 100 with the crosshair backend, and proves nothing. Its ghostwriter writes tests for pairs and for
+exceptions, not for contracts; with the crosshair backend the same tests are run, and contracts with pre-
+and postconditions as a property written by hand. `crosshair check` is asked where there is a contract;
+`crosshair diffbehavior` answers when its time is over or every path is explored. Peers get a part of the
+cases; below each of their rows stands ours on the same ones.
 """
 
 
@@ -209,6 +210,7 @@ def write_page(results: dict[str, dict[str, Result]]) -> str:
         day=f"{datetime.now(UTC):%Y-%m-%d}",
         machine=told,
         cores=os.cpu_count(),
+        load=os.getloadavg()[2],
         at_once=AT_ONCE,
         seconds=SECONDS,
         median=statistics.median(everything),
