@@ -201,6 +201,16 @@ async def test_the_breaker_stays_open_while_the_probe_fails() -> None:
         assert client.starts == starts
 
 
+async def test_the_breaker_stays_open_while_the_health_check_says_unavailable() -> None:
+    breaker = Breaker(limit=2, cool_down_seconds=0.2)
+    async with Client(command(start="ill"), retry=ONCE, breaker=breaker) as client:
+        for _ in range(2):
+            await fault_of(client, "killed")
+        await anyio.sleep(0.2)
+        refused = await fault_of(client, "echo", arguments=ECHO)
+        assert (refused.kind, refused.outcome) == ("unavailable", "not_done")
+
+
 async def test_faults_of_the_peer_never_open_the_breaker() -> None:
     async with Client(command(), breaker=Breaker(limit=2)) as client:
         for _ in range(4):

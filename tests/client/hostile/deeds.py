@@ -162,7 +162,11 @@ def drifts_unannounced(request_id: int, arguments: dict[str, Any]) -> None:
 
 @play(READ_ONLY)
 def health_check(request_id: int, _: dict[str, Any]) -> None:
-    text(request_id, '{"status": "ok"}')
+    """With start=ill it answers, and what it answers is that nothing works."""
+    if "start=ill" in sys.argv:
+        payload(request_id, error="unavailable", message="the engine is gone")
+    else:
+        text(request_id, '{"status": "ok"}')
 
 
 @play(READ_ONLY)
