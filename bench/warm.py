@@ -20,7 +20,7 @@ from bench.pytest.servers import Competitor
 from faultless.kit.testing import WireClient
 
 ROUNDS = 15
-PEER_ROUNDS = 5
+PEER_ROUNDS = 3
 HEADER = ["work", "execute_tests", "python -m pytest", "ratio", "target"]
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "pytest-speed.md"
 ONE = "def test_one():\n    assert 1 + 1 == 2\n"
@@ -186,7 +186,7 @@ def compare_peers(bench: Bench, competitors: Sequence[Competitor]) -> list[str]:
             run = ask(competitor, stack.enter_context(serving))
             if run is not None:
                 runs[competitor.name] = run
-        walls = medians(interleave(runs, PEER_ROUNDS, warm_up=2))
+        walls = medians(interleave(runs, PEER_ROUNDS))
     return [
         f"{walls[each.name] / walls['typed']:.2f}" if each.name in walls else "no verdict"
         for each in competitors
