@@ -45,9 +45,9 @@ def commands(root: Path) -> dict[str, list[str]]:
 
 
 @contextmanager
-def bare_spawn() -> Iterator[Figure]:
+def bare_spawn(tool: str) -> Iterator[Figure]:
     """The same script without any server, from a small process of its own."""
-    command = [sys.executable, "-I", str(HERE / "servers" / "bare_spawn.py"), str(TOOLS / "sh_hello")]
+    command = [sys.executable, "-I", str(HERE / "servers" / "bare_spawn.py"), str(TOOLS / tool)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as spawner:
         asked, answered = spawner.stdin, spawner.stdout
         assert asked is not None  # a pipe, as asked for
@@ -128,14 +128,13 @@ def throughput(title: str, tool: str, arguments: dict[str, Any], calls: int, tar
     return Row(title, figure, lambda it: f"{it:.1f}", 5, target, frozenset({"mcbox"}))
 
 
-def script_rows(clients: dict[str, WireClient], bare: Figure) -> list[list[str]]:
+def script_rows(language: str, tool: str, clients: dict[str, WireClient]) -> list[list[str]]:
     """Interleaved with the bare spawn; the best round shows what the machine's other work added."""
     peers: dict[str, Figure] = {
-        name: lambda it=it: call_seconds(it, "sh_hello", WHO)
-        for name, it in clients.items()
-        if name != "mcbox"
+        name: lambda it=it: call_seconds(it, tool, WHO) for name, it in clients.items() if name != "mcbox"
     }
-    found = interleave(peers | {"bare": bare}, ROUNDS)
+    with bare_spawn(tool) as bare:
+        found = interleave(peers | {"bare": bare}, ROUNDS)
     rows = []
     for title, choose in {"median": statistics.median, "best round": min}.items():
         spawn = choose(found["bare"])
@@ -144,7 +143,7 @@ def script_rows(clients: dict[str, WireClient], bare: Figure) -> list[list[str]]
         }
         rows.append(
             [
-                f"script, {title}, ms (times the bare spawn, {milliseconds(spawn)})",
+                f"{language} script, {title}, ms (times the bare spawn, {milliseconds(spawn)})",
                 "1.5 times",
                 *(shown.get(name, ABSENT) for name in clients),
             ]
@@ -155,7 +154,7 @@ def script_rows(clients: dict[str, WireClient], bare: Figure) -> list[list[str]]
 ROWS = [
     latency("bash function, ms", "bash_hello", "10", "fastmcp"),
     latency("Python function, ms", "py_hello", "2", "mcbox"),
-    throughput("script, 16 callers, calls/s", "sh_hello", WHO, 200),
+    throughput("sh script, 16 callers, calls/s", "sh_hello", WHO, 200),
     throughput("Python function, 16 callers, calls/s", "py_hello", WHO, 400),
     throughput("200 ms tool, 16 callers, calls/s (ideal 80)", "nap", {}, NAPS, "70"),
     Row(
@@ -188,7 +187,7 @@ def measure() -> tuple[list[str], list[list[str]]]:
         }
         for client in clients.values():
             client.request("tools/list")
-        rows = script_rows(clients, stack.enter_context(bare_spawn()))
+        rows = script_rows("sh", "sh_hello", clients) + script_rows("Python", "script_hello", clients)
         rows += [row.fill(clients) for row in ROWS]
         outs = [time_out(name, it) for name, it in clients.items()]
         rows.append(["1 s time-out, stuck grandchild, s", "1.5", *outs])

@@ -1,6 +1,7 @@
 """The same tools as functions of a fastmcp server, the way its users write them."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -27,6 +28,12 @@ def py_hello(who: str) -> str:
 def sh_hello(who: str) -> str:
     """Say hello from a script."""
     return run("sh_hello", ARG_WHO=who)
+
+
+@server.tool
+def script_hello(who: str) -> str:
+    """Say hello from a Python script."""
+    return run("script_hello", ARG_WHO=who, PATH=os.environ["PATH"])
 
 
 @server.tool
