@@ -3,7 +3,7 @@ takes.
 
 `python -m bench symbolic` takes about an hour. Finished cases are kept in .bench/symbolic.json, so that it
 can be stopped and goes on where it was; `BENCH_MINUTES=10` stops it by itself. Ours are asked again when the
-server's code has changed.
+server's code has changed. `BENCH_NOTE` goes onto the page: say there what was special about the run.
 """
 
 import hashlib
@@ -219,6 +219,7 @@ def write_page(results: dict[str, dict[str, Result]]) -> str:
         [
             "# Symbolic server: figures\n\n<!-- Written by `python -m bench symbolic`. -->\n",
             notes,
+            os.environ.get("BENCH_NOTE", ""),
             "",
             table("The truth set", HEADER, make_rows(results)),
             table("A warm request", ["case", "warm request", "fresh crosshair check", "ratio"], rows),
