@@ -99,8 +99,10 @@ def _count_marked(root: Path, server: int) -> int:
 
 
 def _is_supervisor(process: psutil.Process) -> bool:
+    """A server's first run is a process of its own, so what looks like a warm parent is one."""
     with suppress(psutil.Error):
-        return "warden" in " ".join(process.cmdline())
+        command = " ".join(process.cmdline())
+        return "warden" in command or "faultless_warm" in command
     return True
 
 
