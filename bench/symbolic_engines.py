@@ -41,6 +41,8 @@ class Engine:
     applies: Callable[[Case], bool]
     ask: Callable[[Case], Result]
     stride: int = 1
+    is_quick: bool = False
+    """Quick enough to be asked every case."""
 
 
 def ask_ours(client: WireClient, case: Case) -> Result:
@@ -177,6 +179,7 @@ def make_peers(python: Path) -> list[Engine]:
             "crosshair check",
             lambda case: case.tool == "symbolic_check" and has_contract(case),
             lambda case: crosshair_check(python, case),
+            is_quick=True,
         ),
         Engine(
             "crosshair diffbehavior",
