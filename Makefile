@@ -20,7 +20,7 @@ demo: setup  ## show a verdict and a fault on examples/
 	@$(BIN)/python examples/demo.py
 
 test: setup  ## the whole suite
-	$(BIN)/pytest -q -n 2 -m "not heavy"
+	$(BIN)/pytest -q -n 2 --dist loadfile -m "not heavy"
 
 test-all: setup  ## the suite with the heavy and networked checks
 	$(BIN)/pytest -q

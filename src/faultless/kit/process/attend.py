@@ -154,7 +154,7 @@ class Attendance:
     async def _let_gather(self) -> None:
         """A command that prints by the character must not wake us for each; its end still does."""
         with anyio.move_on_after(_SIP_SECONDS):
-            await anyio.wait_readable(self._control)
+            await until_readable(self._control)
 
     def _hear(self, control: int) -> None:
         try:

@@ -13,6 +13,7 @@ import anyio
 
 from faultless.contract import Fault, FaultKind
 from faultless.kit import process
+from faultless.kit.readiness import until_readable
 from faultless.servers.pytest.environment import add_worker, make_variables
 from faultless.servers.pytest.record import Record
 
@@ -105,7 +106,7 @@ class Pipe:
 
     async def follow(self, take: Callable[[bytes], None]) -> None:
         while True:
-            await anyio.wait_readable(self.reader)
+            await until_readable(self.reader)
             data = self.read_now()
             take(data)
             if len(data) < CHUNK:
