@@ -189,7 +189,7 @@ def compare_peers(bench: Bench, competitors: Sequence[Competitor]) -> list[str]:
         runs: dict[str, Callable[[], float]] = {"typed": lambda: bench.type_pytest("-q")}
         for competitor in competitors:
             path = {"PYTHONPATH": str(bench.root / "src")}
-            serving = servers.serving(competitor, bench.root, bench.python, deadline_seconds=600, extra=path)
+            serving = servers.serving(competitor, bench.root, bench.python, deadline_seconds=120, extra=path)
             run = ask(competitor, stack.enter_context(serving))
             if run is not None:
                 runs[competitor.name] = run
@@ -209,7 +209,10 @@ def ask(competitor: Competitor, client: WireClient) -> Callable[[], float] | Non
         client.call(tool, arguments)
         return time.perf_counter() - started
 
-    return run if competitor.says_green(client.call(tool, arguments)) else None
+    try:
+        return run if competitor.says_green(client.call(tool, arguments)) else None
+    except (TimeoutError, EOFError):
+        return None
 
 
 def idle_memory(bench: Bench) -> str:
@@ -244,20 +247,29 @@ def edits(bench: Bench, count: int = 50) -> str:
     )
 
 
+def idle(projects: Projects) -> str:
+    found = table("A machine with nothing else to do", HEADER, rows(projects))
+    return "\n".join([found, idle_memory(projects.rich), "", edits(projects.edited), ""])
+
+
+def loaded(projects: Projects) -> str:
+    with load():
+        found = rows(projects, LONG_ROUNDS_UNDER_LOAD)
+    title = f"Every core busy with something else ({LONG_ROUNDS_UNDER_LOAD} rounds of 10,000 tests)"
+    return table(title, HEADER, found)
+
+
+def beside_peers(projects: Projects) -> str:
+    header, *found = peer_rows(projects)
+    return table(f"Times of a call as parts of `python -m pytest`'s ({PEER_ROUNDS} rounds)", header, found)
+
+
 def main() -> None:
     projects, today = Projects(), dt.datetime.now(dt.UTC).date()
-    parts = [table("A machine with nothing else to do", HEADER, rows(projects))]
-    parts += [idle_memory(projects.rich), "", edits(projects.edited), ""]
-    with load():
-        busy = rows(projects, LONG_ROUNDS_UNDER_LOAD)
-    title = f"Every core busy with something else ({LONG_ROUNDS_UNDER_LOAD} rounds of 10,000 tests)"
-    parts.append(table(title, HEADER, busy))
-    header, *peers = peer_rows(projects)
-    parts.append(
-        table(f"The others: time of a call, of `python -m pytest`'s ({PEER_ROUNDS} rounds)", header, peers)
-    )
-    text = HEAD.format(machine=machine("mcp"), cores=os.cpu_count(), date=today) + "\n".join(parts)
-    PAGE.write_text(text)
+    text = HEAD.format(machine=machine("mcp"), cores=os.cpu_count(), date=today)
+    for part in (idle, loaded, beside_peers):
+        text += part(projects) + "\n"
+        PAGE.write_text(text.rstrip() + "\n")
     print(text)
 
 
