@@ -170,7 +170,7 @@ test, 100 with the crosshair backend, and proves nothing. Its ghostwriter writes
 exceptions, not for contracts; with the crosshair backend the same tests are run, and contracts with pre-
 and postconditions as a property written by hand. `crosshair check` is asked where there is a contract;
 `crosshair diffbehavior` answers when its time is over or every path is explored. The slow peers get a part
-of the cases; below each of their rows stands ours on the same ones.
+of the cases; below each of their rows stands ours on the same ones. Theirs are kept from run to run.
 """
 
 
@@ -220,8 +220,7 @@ def write_page(results: dict[str, dict[str, Result]]) -> str:
         [
             "# Symbolic server: figures\n\n<!-- Written by `python -m bench symbolic`. -->\n",
             notes,
-            os.environ.get("BENCH_NOTE", ""),
-            "",
+            *([f"{note}\n"] if (note := os.environ.get("BENCH_NOTE")) else []),
             table("The truth set", HEADER, make_rows(results)),
             table("A warm request", ["case", "warm request", "fresh crosshair check", "ratio"], rows),
         ]
