@@ -1,6 +1,7 @@
 # Everything starts from a machine that has python3 and make; the rest is pinned in requirements/.
 PYTHON ?= python3
 BIN := .venv/bin
+unexport PYTHONDONTWRITEBYTECODE  # else every process of the suite compiles all it imports
 
 .PHONY: help setup demo test test-all check format bench docs lock clean
 

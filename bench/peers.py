@@ -20,7 +20,10 @@ def environment(
         uv = Path(sys.executable).with_name("uv")
         subprocess.run([uv, "venv", "--quiet", "--clear", "--python", base, home], check=True)
         subprocess.run(
-            [uv, "pip", "sync", "--quiet", "--require-hashes", "--python", python, ROOT / requirements],
+            [
+                *(uv, "pip", "sync", "--quiet", "--require-hashes", "--compile-bytecode"),  # as pip does
+                *("--python", python, ROOT / requirements),
+            ],
             check=True,
         )
         stamp.write_text(pinned)
