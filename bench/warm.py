@@ -53,7 +53,8 @@ class Bench:
     ) -> None:
         self.root = root or PEERS / "projects" / name
         self.python = python
-        for path, text in (files or {}).items():
+        own = {"pytest.ini": "[pytest]\n"}  # else the repository around .bench would be pytest's root
+        for path, text in ({**own, **files} if files else {}).items():
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
             (self.root / path).write_text(text)
 
