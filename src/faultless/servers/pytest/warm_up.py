@@ -10,13 +10,16 @@ import contextlib
 import importlib.util
 import io
 import os
+import sys
 import sysconfig
 from importlib import metadata
 from typing import Any
 
 import pytest
 
-NO_TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "no_tests")
+HERE = os.path.dirname(os.path.abspath(__file__))
+NO_TESTS = os.path.join(HERE, "no_tests")
+WORKER = os.path.join(HERE, "worker")
 HIDDEN = (
     "PYTEST_ADDOPTS",
     "PYTEST_PLUGINS",
@@ -56,5 +59,17 @@ def load_pytest() -> None:
     os.environ.update({name: value for name, value in hidden.items() if value is not None})
 
 
+def load_what_every_run_loads() -> None:
+    """Besides pytest and its plugins: what it imports late, and the parts of our worker."""
+    for late in ("email.parser", "_pytest.stepwise"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(late)
+    sys.path.insert(0, WORKER)
+    package = importlib.import_module("faultless_pytest_worker")
+    sys.path.remove(WORKER)
+    del sys.modules[package.__name__]  # a run imports it anew, for that is when it takes its settings
+
+
 if __name__ == "faultless_warm_up":
     load_pytest()
+    load_what_every_run_loads()

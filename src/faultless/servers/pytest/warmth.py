@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from faultless.servers.pytest.session import Job
 
 WARM_UP = Path(__file__).with_name("warm_up.py")
+WORKER = Path(__file__).with_name("worker")
 STARTS_MEASURING = frozenset({"COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG", "COV_CORE_DATAFILE"})
 """With these set an interpreter measures coverage from its first instruction, which a fork is long past."""
 NOT_REWRITTEN = re.compile(r"Module already imported so cannot be rewritten: ([\w.]+)")
@@ -47,7 +48,12 @@ def make_recipe(job: Job) -> Recipe | None:
     if STARTS_MEASURING & set(variables):
         return None
     return Recipe(
-        interpreter=job.interpreter.path, root=job.root, program="pytest", env=variables, warm_up=WARM_UP
+        interpreter=job.interpreter.path,
+        root=job.root,
+        program="pytest",
+        env=variables,
+        warm_up=WARM_UP,
+        own=WORKER,
     )
 
 

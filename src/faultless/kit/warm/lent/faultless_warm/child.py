@@ -73,7 +73,9 @@ def _reset_interpreter(command: list[str], env: Mapping[str, str]) -> None:
     given = [entry for entry in env.get("PYTHONPATH", "").split(os.pathsep) if entry]
     here = [] if env.get("PYTHONSAFEPATH") else [os.getcwd()]
     sys.path[:] = [*here, *given, *_path]
-    sys.path_importer_cache.clear()
+    for entry in list(sys.path_importer_cache):
+        if not entry.startswith((sys.prefix, sys.base_prefix)):  # what is installed has not changed
+            del sys.path_importer_cache[entry]
     sys.argv[:] = ["-m", *command[3:]]
     if hasattr(sys, "orig_argv"):
         sys.orig_argv[:] = command
