@@ -1,5 +1,6 @@
 """Time, bytes and tokens of one test and of click's whole suite, beside plain pytest, in one run."""
 
+import os
 import subprocess
 import time
 from collections.abc import Callable
@@ -12,8 +13,9 @@ from bench.pytest.servers import Competitor, text_of
 from bench.tokens import count_tokens
 from faultless.kit.testing import WireClient
 
-ROUNDS = 3
 DEADLINE_SECONDS = 900
+QUIET = {"PYTEST_ADDOPTS": "-o asyncio_default_fixture_loop_scope=function"}
+"""A peer brings pytest-asyncio, which warns without it; click's configuration makes that an error."""
 (CLICK,) = [suite for suite in suites.SUITES if suite.name == "click"]
 
 
@@ -21,22 +23,25 @@ def measure() -> str:
     """All of them run the tests in one environment, which has what each of them needs."""
     root, python = suites.fetch(CLICK), servers.tools_py().home
     rows = []
-    for title, target in (("one test", CLICK.one), ("click's suite", CLICK.tests)):
+    for title, target, rounds in (("one test", CLICK.one, 15), ("click's suite", CLICK.tests, 5)):
         sizes: dict[str, tuple[int, int]] = {}
         with ExitStack() as stack:
             runs: dict[str, Callable[[], float]] = {"plain pytest": _make_plain(python, root, target)}
             for competitor in servers.every():
                 if competitor.selects or target == CLICK.tests:
-                    serving = servers.serving(competitor, root, python, deadline_seconds=DEADLINE_SECONDS)
-                    client = stack.enter_context(serving)
+                    client = stack.enter_context(
+                        servers.serving(
+                            competitor, root, python, deadline_seconds=DEADLINE_SECONDS, extra=QUIET
+                        )
+                    )
                     runs[competitor.name] = _make_run(competitor, client, target, sizes)
-            walls = medians(interleave(runs, ROUNDS))
+            walls = medians(interleave(runs, rounds))
         base = walls["plain pytest"]
         for name, wall in walls.items():
             size, tokens = sizes.get(name, (0, 0))
             rows.append([title, name, f"{wall:.2f} s", f"{wall / base:.2f}", f"{size:,}", f"{tokens:,}"])
     header = ["work", "server", "wall", "ratio", "bytes to the model", "tokens"]
-    return table(f"Time and size (medians of {ROUNDS}, interleaved)", header, rows)
+    return table("Time and size (medians of 15 and of 5, interleaved)", header, rows)
 
 
 def _make_run(
@@ -48,6 +53,8 @@ def _make_run(
         response = client.call(tool, arguments)
         wall = time.perf_counter() - started
         text = text_of(response)
+        if not competitor.says_green(response):
+            raise ValueError(f"{competitor.name} did not run {target}: {text[:2000]}")
         sizes[competitor.name] = len(text.encode()), count_tokens(text)
         return wall
 
@@ -55,9 +62,11 @@ def _make_run(
 
 
 def _make_plain(python: Path, root: Path, target: str) -> Callable[[], float]:
+    command = [python, "-m", "pytest", "-q", target]
+
     def run() -> float:
         started = time.perf_counter()
-        subprocess.run([python, "-m", "pytest", "-q", target], cwd=root, capture_output=True, check=False)
+        subprocess.run(command, cwd=root, env={**os.environ, **QUIET}, capture_output=True, check=True)
         return time.perf_counter() - started
 
     return run
