@@ -31,6 +31,12 @@ def sh_hello(who: str) -> str:
 
 
 @server.tool
+def sh_count(who: str) -> str:
+    """Count the letters of a name, in a script that calls a program."""
+    return run("sh_count", ARG_WHO=who, PATH=os.environ["PATH"])
+
+
+@server.tool
 def script_hello(who: str) -> str:
     """Say hello from a Python script."""
     return run("script_hello", ARG_WHO=who, PATH=os.environ["PATH"])
