@@ -26,7 +26,8 @@ HEADER = ["work", "execute_tests", "python -m pytest", "ratio", "target"]
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "pytest-speed.md"
 ONE = "def test_one():\n    assert 1 + 1 == 2\n"
 EDITED = "from product import VALUE\n\n\ndef test_it():\n    assert VALUE % 2 == 0\n"
-RICH = "import django.db.models, django.forms, django.test, hypothesis\n\n\n" + ONE
+DJANGO = "import django.db.models, django.forms, django.test, hypothesis\n\n\n" + ONE
+PANDAS = "import numpy, pandas, hypothesis\n\n\n" + ONE
 MANY = """
 import pytest
 
@@ -142,7 +143,8 @@ class Projects:
         plain = environment("plain", "requirements/bench-plain.txt")
         rich = environment("rich", "requirements/bench-rich.txt")
         self.one = Bench("one", plain, {"test_one.py": ONE})
-        self.rich = Bench("rich", rich, {"test_one.py": RICH})
+        self.django = Bench("django", rich, {"test_one.py": DJANGO})
+        self.pandas = Bench("pandas", rich, {"test_one.py": PANDAS})
         self.public = Bench("public", suites.python(), root=suites.fetch(suites.ITSDANGEROUS))
         self.many = Bench("many", plain, {f"test_{part}.py": MANY.format(count=1000) for part in range(10)})
         self.edited = Bench("edits", plain, {"test_edit.py": EDITED})
@@ -152,7 +154,8 @@ def rows(projects: Projects, long_rounds: int = ROUNDS) -> list[list[str]]:
     many = projects.many
     return [
         row_warm("one test, plain environment", "<= 0.28", projects.one),
-        row_warm("one test, rich environment, Django imported", "<= 0.10", projects.rich),
+        row_warm("one test, rich environment, Django imported", "<= 0.10", projects.django),
+        row_warm("one test, rich environment, NumPy and pandas imported", "<= 0.10", projects.pandas),
         row_warm("a public suite (itsdangerous)", "<= 0.95", projects.public),
         row_warm("10,000 generated tests", "<= 1.03", many, rounds=long_rounds),
         row_warm("discover 10,000 tests", "<= 1.03", many, "discover_tests", "--collect-only"),
@@ -176,7 +179,7 @@ def peer_rows(projects: Projects) -> list[list[str]]:
     """The same work by the others, each call against `python -m pytest` beside it."""
     works = {
         "one test, plain environment": projects.one,
-        "one test, rich environment": projects.rich,
+        "one test, rich environment, Django imported": projects.django,
         "a public suite (itsdangerous)": projects.public,
         "10,000 generated tests": projects.many,
     }
@@ -250,7 +253,7 @@ def edits(bench: Bench, count: int = 50) -> str:
 
 def idle(projects: Projects) -> str:
     found = table("A machine with nothing else to do", HEADER, rows(projects))
-    return "\n".join([found, idle_memory(projects.rich), "", edits(projects.edited), ""])
+    return "\n".join([found, idle_memory(projects.django), "", edits(projects.edited), ""])
 
 
 def loaded(projects: Projects) -> str:

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from faultless.kit import process
-from faultless.kit.process.launcher import IDLE_AT_MOST
+from faultless.kit.process import Launcher
 
 T = TypeVar("T")
 TEST_SECONDS = 100  # the machine may be busy with other work
@@ -97,4 +97,4 @@ def nothing_left(wait: Wait, spec: Specify) -> Iterator[None]:
     strangers = [member for member in strangers if member not in others]
     _gone, left = psutil.wait_procs(strangers, timeout=10)  # a supervisor too many may be just ending
     assert left == []
-    assert own.num_fds() < descriptors + IDLE_AT_MOST  # as many more supervisors may stay idle
+    assert own.num_fds() < descriptors + Launcher.idle_at_most  # as many more supervisors may stay idle

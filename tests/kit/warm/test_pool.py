@@ -1,5 +1,6 @@
 """When a warm parent is used, replaced, refused and taught."""
 
+import ctypes
 import os
 import sys
 import textwrap
@@ -20,6 +21,15 @@ pytestmark = [
 ]
 
 DEADLINE_SECONDS = 60.0
+RETIRING = """
+import ctypes, threading
+over = threading.Event()
+thread = threading.Thread(target=over.wait, daemon=True)
+thread.start()
+END = ctypes.CFUNCTYPE(None)(lambda: (over.set(), thread.join()) and None)
+getattr(ctypes.CDLL(None), "__register_atfork")(END, None, None, None)
+"""
+"""A library that ends its thread before a fork, as OpenBLAS does."""
 PROGRAM = "import json, os, sys\nsys.stdout.write(json.dumps(eval(sys.stdin.read())))"
 
 
@@ -52,6 +62,7 @@ def installed(tmp_path: Path) -> Path:
         "harmless": "VALUE = 1",
         "other": "import harmless",
         "threading_one": "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()",
+        "retiring_one": RETIRING,
         "opening_one": "import os\nKEPT = os.open('/dev/null', os.O_RDONLY)",
         "hooking_one": "import os\nos.register_at_fork(after_in_child=print)",
         "raising_one": "raise SystemExit(3)",
@@ -151,6 +162,20 @@ async def test_a_module_that_changes_the_process_is_left_out_and_the_rest_is_kep
     pool.learn(wanted, ["harmless", spoiler, "other"])
     launcher = await settled(pool, wanted)
     assert await preloaded(["harmless", spoiler, "other"], wanted, project, launcher) == ["harmless", "other"]
+
+
+async def test_a_library_that_ends_its_threads_before_a_fork_may_be_loaded(
+    pool: Pool, project: Path, installed: Path
+) -> None:
+    if not hasattr(ctypes.CDLL(None), "__register_atfork"):
+        pytest.skip("needs the GNU C library")
+    wanted = recipe(project, installed)
+    await warmed(pool, wanted)
+    pool.learn(wanted, ["harmless", "retiring_one"])
+    launcher = await settled(pool, wanted)
+    assert await preloaded(["retiring_one"], wanted, project, launcher) == ["retiring_one"]
+    alive = "sys.modules['retiring_one'].thread.is_alive()"
+    assert await value(alive, project, launcher, **dict(wanted.env)) is False
 
 
 async def test_a_module_that_is_distrusted_is_not_loaded_again(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import psutil
 import pytest
@@ -32,11 +34,19 @@ def below(client: WireClient) -> list[psutil.Process]:
 
 
 def runs(client: WireClient) -> list[psutil.Process]:
-    """What is below the warm parent's supervisors, who stay for the next run."""
+    """What is below the warm parent's supervisors, who stay for the next run, less what waits for it."""
     found = [psutil.Process(client.process.pid)]
     for _generation in ("parents", "supervisors", "runs"):
         found = [child for process in found for child in children_of(process)]
-    return found
+    return [process for process in found if not is_waiting(process)]
+
+
+def is_waiting(process: psutil.Process) -> bool:
+    """A process that has not been given a run has nobody to answer to."""
+    try:
+        return Path(f"/proc/{process.pid}/fd/1").readlink() == Path(os.devnull)
+    except OSError:
+        return False
 
 
 def children_of(process: psutil.Process) -> list[psutil.Process]:

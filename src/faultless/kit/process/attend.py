@@ -129,9 +129,9 @@ class Attendance:
         """Until the run is over: the supervisor says that the tree is gone, or can say nothing any more."""
         with anyio.move_on_after(self._spec.deadline_seconds + self._spec.grace_seconds + _MARGIN_SECONDS):
             while not (self._over or self._deaf):
-                await self._step()
                 if self._sips > _SIPS_AT_ONCE and not self._unfed:
                     await self._let_gather()
+                await self._step()
         if not self._over:
             await self._hang_up()
         self._drain()

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Sequence
 
-IDLE_AT_MOST = 16
 _GOODBYE_SECONDS = 5.0
 # Loaded as a package of its own name, because `faultless` itself would bring everything with it.
 _PROGRAM = "import sys; sys.path.append(sys.argv[1]); from warden.serve import main; main()"
@@ -40,6 +39,8 @@ class Lease:
 
 class Launcher:
     """Starts the warden with the first command; shared by all threads and event loops of the process."""
+
+    idle_at_most = 16
 
     def __init__(self, kernel: Kernel | None = None, warden: Sequence[str] = WARDEN) -> None:
         self.kernel = kernel or Kernel()
@@ -71,7 +72,7 @@ class Launcher:
             return None
 
     def release(self, lease: Lease, *, reusable: bool) -> None:
-        if reusable and len(self._idle) < IDLE_AT_MOST:
+        if reusable and len(self._idle) < self.idle_at_most:
             self._idle.append(lease)
         else:
             lease.control.close()

@@ -70,6 +70,8 @@ class _TargetKernel(Kernel):
 class WarmLauncher(Launcher):
     """Started without waiting; `check` says when it can be used."""
 
+    idle_at_most = 2  # each of them has a process waiting that holds memory
+
     def __init__(self, interpreter: Path, env: Mapping[str, str], settings: Mapping[str, Any]) -> None:
         told = json.dumps({**settings, "lend": _LEND})
         super().__init__(_TargetKernel(env), (str(interpreter), "-c", _PROGRAM, told))

@@ -59,6 +59,9 @@ def load_pytest() -> None:
     os.environ.update({name: value for name, value in hidden.items() if value is not None})
 
 
+rehearse = load_pytest
+
+
 def load_what_every_run_loads() -> None:
     """Besides pytest and its plugins: what it imports late, and the parts of our worker."""
     for late in ("email.parser", "_pytest.stepwise"):

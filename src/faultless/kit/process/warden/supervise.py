@@ -43,7 +43,7 @@ def serve(system: System, control: socket.socket) -> None:
     """Run one command after the other until the server hangs up."""
     members = tree.plant(system)
     wake = open_wake(system)
-    while request := wire.receive_request(system, control):
+    while request := _next_request(system, control):
         run = Run(system, control, members, wake)
         try:
             run.start(request)
@@ -52,6 +52,12 @@ def serve(system: System, control: socket.socket) -> None:
         else:
             run.see_through()
         os.chdir("/")  # an idle supervisor keeps no folder busy
+    system.stand_down()
+
+
+def _next_request(system: System, control: socket.socket) -> wire.Request | None:
+    system.stand_by(control)
+    return wire.receive_request(system, control)
 
 
 def open_wake(system: System) -> int:
@@ -117,12 +123,7 @@ class Run:
         _close([source for source, target in pairs if target not in _OUTPUT])
 
     def _spawn(self, request: wire.Request) -> int:
-        highest = max(request.targets)
-        for index, descriptor in enumerate(request.descriptors):
-            if descriptor <= highest:  # it could be overwritten before it is copied
-                request.descriptors[index] = self._system.move(descriptor, highest + 1)
-        pairs = zip(request.descriptors, request.targets)  # noqa: B905 - as above
-        actions = [(os.POSIX_SPAWN_DUP2, source, target) for source, target in pairs]
+        actions = plan_copies(self._system, request.descriptors, request.targets)
         path = find_program(request.command[0], request.env)
         return self._system.spawn(path, request.command, request.env, actions, _RESET)
 
@@ -238,6 +239,16 @@ class Run:
                 self._ask_to_end(number / 1000)
             elif letter == wire.STOP:
                 self._phase_ends = min(self._phase_ends, time.monotonic() + number / 1000)
+
+
+def plan_copies(system: System, descriptors: list[int], targets: list[int]) -> list[tuple[int, int, int]]:
+    """How each gets to its target; those in the way of a target are moved first."""
+    highest = max(targets)
+    for index, descriptor in enumerate(descriptors):
+        if descriptor <= highest:  # it could be overwritten before it is copied
+            descriptors[index] = system.move(descriptor, highest + 1)
+    pairs = zip(descriptors, targets)  # noqa: B905 - runs in Python 3.8 too
+    return [(os.POSIX_SPAWN_DUP2, source, target) for source, target in pairs]
 
 
 def find_program(name: str, env: Mapping[str, str]) -> str:

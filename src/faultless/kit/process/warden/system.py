@@ -63,6 +63,12 @@ class System:
             path, command, env, file_actions=actions, setsid=True, setsigmask=(), setsigdef=defaults
         )
 
+    def stand_by(self, control: socket.socket) -> None:
+        """Nothing is running: the time to prepare for the next run, until `control` has a request."""
+
+    def stand_down(self) -> None:
+        """There will be no next run."""
+
     def reap(self, options: int = 0) -> tuple[int, int]:
         """Process id and wait status of a child that ended; 0 when all live; ChildProcessError if none."""
         return os.waitpid(-1, os.WNOHANG | options)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
 import sys
 
 from faultless.servers.symbolic.worker import __main__, sandbox  # noqa: F401 - what a run imports
@@ -43,15 +42,6 @@ def rehearse() -> None:
     del sys.modules[USER_MODULE]
 
 
-def retire_threads() -> None:
-    """The solver ends its timer thread before a fork, and starts it again when it needs it."""
-    pid = os.fork()
-    if pid == 0:
-        os._exit(0)
-    os.waitpid(pid, 0)
-
-
 if __name__ == "faultless_warm_up":
     fill_tables()
     rehearse()
-    retire_threads()

@@ -6,6 +6,10 @@ import os
 import sys
 import sysconfig
 import threading
+import time
+import warnings
+
+_LINGER_SECONDS = 0.05  # a thread that has been joined is still listed for a moment
 
 
 class Unfit(Exception):  # noqa: N818 - a state, told to the server
@@ -18,19 +22,47 @@ def check_process(expected: set[int]) -> None:
     """No threads, tracers or descriptors but the expected ones: a fork would share or lose them."""
     if sys.gettrace() is not None or sys.getprofile() is not None:
         raise Unfit("a tracer or profiler is running")
-    threads = count_threads()
-    if threads > 1:
-        raise Unfit(f"{threads} threads are running")
+    if has_threads():
+        raise Unfit("threads are running")
+    if has_children():
+        raise Unfit("child processes are running")
     strays = open_descriptors() - {0, 1, 2} - expected
     if strays:
         raise Unfit(f"{len(strays)} descriptors were left open")
 
 
-def count_threads() -> int:
+def has_threads() -> bool:
+    """Whether a fork would lose any. Libraries that know of forks end theirs before, and start them again
+    when they need them (OpenBLAS, Z3): only a fork can tell.
+    """
+    if _count_threads() == 1:
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that there are threads is what is to be found out
+        pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    ends = time.monotonic() + _LINGER_SECONDS
+    while _count_threads() > 1:
+        if time.monotonic() > ends:
+            return True
+    return False
+
+
+def _count_threads() -> int:
     try:
         return len(os.listdir("/proc/self/task"))
     except OSError:
         return threading.active_count()
+
+
+def has_children() -> bool:
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
 
 
 def open_descriptors() -> set[int]:

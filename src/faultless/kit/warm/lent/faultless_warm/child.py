@@ -37,24 +37,32 @@ def take_descriptors(actions: Sequence[tuple[int, int, int]]) -> None:
     try:
         for _kind, source, target in actions:
             os.dup2(source, target)
-        kept = sorted({number for _kind, source, target in actions for number in (source, target)})
-        lowest = 3
-        for number in kept:
-            if number >= lowest:
-                os.closerange(lowest, number)
-                lowest = number + 1
-        os.closerange(lowest, max(lowest, _descriptor_limit()))
+        close_all_but({number for _kind, source, target in actions for number in (source, target)})
     except OSError:
         os._exit(127)
+
+
+def close_all_but(kept: set[int]) -> None:
+    lowest = 3
+    for number in sorted(kept):
+        if number >= lowest:
+            os.closerange(lowest, number)
+            lowest = number + 1
+    os.closerange(lowest, max(lowest, _descriptor_limit()))
 
 
 def _descriptor_limit() -> int:
     return max((int(entry) for entry in os.listdir("/proc/self/fd")), default=2) + 1
 
 
-def run(program: str, command: list[str], env: Mapping[str, str]) -> None:
+def detach() -> None:
+    """Be nobody's business but one's own."""
     os.setsid()
     _reset_signals()
+
+
+def run(program: str, command: list[str], env: Mapping[str, str]) -> None:
+    """In a process that is detached already."""
     _reset_interpreter(command, env)
     os._exit(_finish(_run(program)))
 

@@ -56,7 +56,7 @@ def _import(name: str, before: set[int], hooks: _Hooks) -> None:
         raise checks.Unfit(f"importing {name} raised {type(error).__name__}", name) from None
     if hooks.registered:
         raise checks.Unfit(f"{name} registers a fork hook", name)
-    if checks.count_threads() > 1:
+    if checks.has_threads():
         raise checks.Unfit(f"{name} starts a thread", name)
     if checks.open_descriptors() - before:
         raise checks.Unfit(f"{name} opens a descriptor", name)
