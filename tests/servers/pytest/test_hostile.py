@@ -23,6 +23,7 @@ from tests.servers.pytest.conftest import (
     serving_command,
     warm,
 )
+from tests.servers.waiting import is_waiting
 
 
 @pytest.fixture(scope="module")
@@ -67,12 +68,13 @@ def list_strays(server: WireServer, copy: Path) -> list[str]:
     """Processes that carry our mark in their environment, but for the server and those that supervise for it.
 
     A fork of a warm interpreter has its parent's command line, so the place in the tree decides: below the
-    server are wardens, below them supervisors, and below those nobody after a run.
+    server are wardens, below them supervisors, and below those only who waits for the next run.
     """
     own = psutil.Process(server.client.process.pid)
     wardens = own.children()
     supervisors = [child for warden in wardens for child in warden.children()]
-    expected = {process.pid for process in (own, *wardens, *supervisors)}
+    waiting = [child for each in supervisors for child in each.children() if is_waiting(child)]
+    expected = {process.pid for process in (own, *wardens, *supervisors, *waiting)}
     strays = []
     for process in psutil.process_iter(["pid", "environ", "cmdline"]):
         environment = process.info["environ"] or {}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import psutil
 import pytest
@@ -15,6 +13,7 @@ import pytest
 from faultless.kit.testing import WireClient
 from tests.servers.symbolic.conftest import COMMAND
 from tests.servers.symbolic.random_code import write_request
+from tests.servers.waiting import is_waiting
 
 ENDLESS = "def f(x: int) -> int:\n    while True:\n        pass\n"
 LEFT_SECONDS = 10.0
@@ -39,14 +38,6 @@ def runs(client: WireClient) -> list[psutil.Process]:
     for _generation in ("parents", "supervisors", "runs"):
         found = [child for process in found for child in children_of(process)]
     return [process for process in found if not is_waiting(process)]
-
-
-def is_waiting(process: psutil.Process) -> bool:
-    """A process that has not been given a run has nobody to answer to."""
-    try:
-        return Path(f"/proc/{process.pid}/fd/1").readlink() == Path(os.devnull)
-    except OSError:
-        return False
 
 
 def children_of(process: psutil.Process) -> list[psutil.Process]:
