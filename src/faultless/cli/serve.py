@@ -26,7 +26,7 @@ ends when its input does, or on SIGTERM or SIGINT.
 
 def make(name: str, kind: ServerKind) -> click.Command:
     def serve(**values: Any) -> int:  # noqa: ANN401 - the options of a server known only now
-        from faultless.kit import log, stdio  # noqa: PLC0415 - the SDK is slow to import, --help must not be
+        from faultless.kit import log  # noqa: PLC0415 - --help must be fast
 
         log.configure()
         shared = {key: values.pop(key) for key in ("faults", "debug", "max_frame_bytes")}
@@ -35,6 +35,8 @@ def make(name: str, kind: ServerKind) -> click.Command:
         except Fault as fault:
             log.fatal(fault.message, server=name, kind=fault.kind, hint=fault.hint)
             return 2
+        from faultless.kit import stdio  # noqa: PLC0415 - the SDK takes long; what the toolset started does too
+
         stdio.serve(toolset, **shared)
         return 0
 

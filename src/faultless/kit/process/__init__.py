@@ -3,7 +3,7 @@
 from faultless.kit.process.attend import REPORT_FD_VARIABLE
 from faultless.kit.process.capture import Captured
 from faultless.kit.process.child import Child, run, start
-from faultless.kit.process.launcher import Launcher
+from faultless.kit.process.launcher import Launcher, get_ready
 from faultless.kit.process.lines import Lines
 from faultless.kit.process.seam import Kernel
 from faultless.kit.process.spec import Finished, Spec
@@ -17,6 +17,7 @@ __all__ = [
     "Launcher",
     "Lines",
     "Spec",
+    "get_ready",
     "run",
     "start",
 ]

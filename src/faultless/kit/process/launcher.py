@@ -38,7 +38,7 @@ class Lease:
 
 
 class Launcher:
-    """Starts the warden with the first command; shared by all threads and event loops of the process."""
+    """Starts the warden with the first command at the latest; shared by all threads and event loops."""
 
     idle_at_most = 16
 
@@ -51,6 +51,12 @@ class Launcher:
         self._warden: subprocess.Popen[bytes] | None = None
         self._door: socket.socket | None = None
         self._owner = os.getpid()
+
+    def get_ready(self) -> None:
+        """Start the warden and a supervisor while there is time. If that fails, the first command says so."""
+        with contextlib.suppress(OSError):
+            self._bring_up()
+            self._idle.append(self._ask())
 
     async def hire(self) -> Lease:
         while self._owner == os.getpid() and (lease := self._pick_idle()):
@@ -180,3 +186,4 @@ def _is_quiet(control: socket.socket) -> bool:
 
 shared = Launcher()
 atexit.register(shared.close)
+get_ready = shared.get_ready

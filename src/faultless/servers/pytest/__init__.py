@@ -20,11 +20,13 @@ _SECONDS = click.IntRange(min=1)
 
 
 def _build(root: Path, options: dict[str, Any]) -> Toolset:
-    from faultless.kit.root import Root  # noqa: PLC0415 - the command line loads every server's kind
+    from faultless.kit import process  # noqa: PLC0415 - the command line loads every server's kind
+    from faultless.kit.root import Root  # noqa: PLC0415 - as above
     from faultless.kit.warm import Pool  # noqa: PLC0415 - as above
     from faultless.servers.pytest.project import Project  # noqa: PLC0415 - as above
     from faultless.servers.pytest.toolset import build_toolset  # noqa: PLC0415 - as above
 
+    process.get_ready()
     python = options.get("python")
     return build_toolset(
         Project(

@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 import time
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from . import supervise, tree, wire
 from .system import Departed, System
@@ -18,8 +18,7 @@ _GOODBYE_SECONDS = 2 * supervise.KILL_SECONDS
 _AGAIN_SECONDS = 0.01
 
 
-@dataclass(frozen=True)
-class _Supervisor:
+class _Supervisor(NamedTuple):
     run: int
     control: (
         socket.socket

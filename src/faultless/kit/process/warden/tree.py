@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import os
 import signal
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Protocol
 
@@ -145,6 +144,8 @@ def _read_parent(system: System, pid: int) -> tuple[int, int]:
 
 
 def _list_processes() -> dict[int, tuple[int, int]]:
+    import subprocess  # noqa: PLC0415 - where it is not needed a warden starts without it
+
     listing = subprocess.run(_PS, capture_output=True, check=False, timeout=10).stdout
     rows = [line.split() for line in listing.splitlines()]
     return {

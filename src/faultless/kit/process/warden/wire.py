@@ -21,8 +21,7 @@ import json
 import marshal
 import os
 import struct
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import socket
@@ -34,8 +33,7 @@ FORK, KILL, REQUEST, SIGNAL, STOP = b"f", b"k", b"r", b"s", b"t"
 _CHUNK = 1 << 18
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     command: list[str]
     cwd: str
     env: dict[str, str]
