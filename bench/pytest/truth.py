@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.figures import table
 from bench.pytest import publish, suites
 from bench.pytest.suites import Suite
-from bench.warm import warm
+from bench.warm.projects import warm
 from faultless.kit.testing import WireClient
 
 PLAIN = Path(__file__).with_name("plain")
