@@ -6,6 +6,7 @@ import os
 import select
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -17,6 +18,7 @@ from faultless.kit import process
 from faultless.kit.process import Launcher
 
 T = TypeVar("T")
+Family = Callable[[], set[psutil.Process]]
 TEST_SECONDS = 100  # the machine may be busy with other work
 
 
@@ -86,15 +88,30 @@ def is_helper(member: psutil.Process) -> bool:
         return False
 
 
+@pytest.fixture
+def family() -> Family:
+    """What descends from us, but for servers of other tests that were there before: theirs come and go."""
+    own = psutil.Process()
+    others = {child for child in own.children() if not is_helper(child)}
+
+    def look() -> set[psutil.Process]:
+        found = set(own.children()) - others
+        for child in list(found):
+            with suppress(psutil.NoSuchProcess):
+                found |= set(child.children(recursive=True))
+        return found
+
+    return look
+
+
 @pytest.fixture(autouse=True)
-def nothing_left(wait: Wait, spec: Specify) -> Iterator[None]:
+def nothing_left(wait: Wait, spec: Specify, family: Family) -> Iterator[None]:
     """Every test gives back its descriptors and leaves no process but the warden and idle supervisors."""
     wait(lambda: process.run(spec("true")))
     own = psutil.Process()
-    descriptors, others = own.num_fds(), set(own.children(recursive=True))  # servers of other tests
+    descriptors = own.num_fds()
     yield
-    strangers = [member for member in own.children(recursive=True) if not is_helper(member)]
-    strangers = [member for member in strangers if member not in others]
+    strangers = [member for member in family() if not is_helper(member)]
     _gone, left = psutil.wait_procs(strangers, timeout=10)  # a supervisor too many may be just ending
     assert left == []
     assert own.num_fds() < descriptors + Launcher.idle_at_most  # as many more supervisors may stay idle

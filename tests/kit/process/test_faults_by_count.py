@@ -20,6 +20,7 @@ import pytest
 
 from faultless.contract import Fault
 from faultless.kit import process
+from tests.kit.process.conftest import Family
 
 Wait = Callable[..., Any]
 Specify = Callable[..., process.Spec]
@@ -144,11 +145,13 @@ def scenario(request: pytest.FixtureRequest, spec: Specify) -> process.Spec:
 
 
 @pytest.fixture
-def check(wait: Wait, scenario: process.Spec) -> Iterator[Callable[[process.Launcher], Answer]]:
+def check(
+    wait: Wait, scenario: process.Spec, family: Family
+) -> Iterator[Callable[[process.Launcher], Answer]]:
     """Run the scenario, then look at what it left."""
     own = psutil.Process()
     expected = wait(lambda: perform(scenario, None))
-    before = own.num_fds(), set(own.children(recursive=True))
+    before = own.num_fds(), family()
 
     def run(launcher: process.Launcher) -> Answer:
         try:
@@ -158,7 +161,7 @@ def check(wait: Wait, scenario: process.Spec) -> Iterator[Callable[[process.Laun
         finally:
             launcher.close()
         assert isinstance(answer, Fault) or answer == expected
-        assert (own.num_fds(), set(own.children(recursive=True))) == before
+        assert (own.num_fds(), family()) == before
         return answer
 
     yield run

@@ -19,10 +19,12 @@ from faultless.contract import Fault, FaultKind
 from faultless.kit import process
 from faultless.kit.process import attend
 from faultless.kit.process.launcher import WARDEN
+from tests.kit.process.conftest import Family
 
 Wait = Callable[..., Any]
 Specify = Callable[..., process.Spec]
 IsGone = Callable[..., bool]
+FindHelpers = Callable[[], list[psutil.Process]]
 
 SERVER = """
 import anyio, pathlib, sys
@@ -76,20 +78,20 @@ def launcher() -> process.Launcher:
     return process.Launcher()
 
 
-def find_helpers(before: set[int]) -> list[psutil.Process]:
-    """The warden first, then its supervisors."""
-    family = psutil.Process().children(recursive=True)
-    return sorted((one for one in family if one.pid not in before), key=lambda one: one.create_time())
+@pytest.fixture
+def find_helpers(family: Family) -> FindHelpers:
+    """Those that this test has: the warden first, then its supervisors."""
+    before = family()
+    return lambda: sorted(family() - before, key=lambda one: one.create_time())
 
 
 @pytest.mark.parametrize("victim", [0, 1])
 def test_a_killed_warden_or_idle_supervisor_is_replaced(
-    wait: Wait, spec: Specify, launcher: process.Launcher, victim: int
+    wait: Wait, spec: Specify, launcher: process.Launcher, victim: int, find_helpers: FindHelpers
 ) -> None:
-    before = {one.pid for one in psutil.Process().children(recursive=True)}
     try:
         wait(lambda: process.run(spec("true"), launcher=launcher))
-        helper = find_helpers(before)[victim]
+        helper = find_helpers()[victim]
         helper.kill()
         helper.wait(30)
         if victim == 1:  # until the warden has noticed, a run is refused
@@ -98,18 +100,17 @@ def test_a_killed_warden_or_idle_supervisor_is_replaced(
             assert wait(lambda: process.run(spec("true"), launcher=launcher)).exit_code == 0
     finally:
         launcher.close()
-    assert find_helpers(before) == []
+    assert find_helpers() == []
 
 
 def test_a_request_that_a_killed_supervisor_never_read_is_refused(
-    wait: Wait, spec: Specify, launcher: process.Launcher
+    wait: Wait, spec: Specify, launcher: process.Launcher, find_helpers: FindHelpers
 ) -> None:
-    before = {one.pid for one in psutil.Process().children(recursive=True)}
     asked = spec("touch", "started")
 
     async def ask() -> Fault:
         await process.run(spec("true"), launcher=launcher)
-        warden, supervisor = find_helpers(before)
+        warden, supervisor = find_helpers()
         warden.suspend()  # so that the end of its supervisor goes unseen
         supervisor.kill()
         faults: list[Fault] = []
@@ -150,17 +151,16 @@ serve.main()
 
 
 def test_a_supervisor_that_hears_nothing_is_killed_by_the_warden(
-    wait: Wait, spec: Specify, monkeypatch: pytest.MonkeyPatch
+    wait: Wait, spec: Specify, monkeypatch: pytest.MonkeyPatch, find_helpers: FindHelpers
 ) -> None:
     monkeypatch.setattr(attend, "_MARGIN_SECONDS", 0.2)
-    before = {one.pid for one in psutil.Process().children(recursive=True)}
     launcher = process.Launcher(warden=(sys.executable, "-I", "-S", "-c", DEAF_WARDEN, WARDEN[-1]))
     asked = spec("true", deadline_seconds=0.1, grace_seconds=0)
 
     async def ask() -> list[psutil.Process]:
         with pytest.raises(Fault, match="its fate is not known"):
             await process.run(asked, launcher=launcher)
-        return find_helpers(before)
+        return find_helpers()
 
     try:
         _warden, *supervisors = wait(ask)
@@ -170,16 +170,15 @@ def test_a_supervisor_that_hears_nothing_is_killed_by_the_warden(
 
 
 def test_a_run_goes_on_when_the_warden_is_killed(
-    wait: Wait, spec: Specify, is_gone: IsGone, launcher: process.Launcher
+    wait: Wait, spec: Specify, is_gone: IsGone, launcher: process.Launcher, find_helpers: FindHelpers
 ) -> None:
-    before = {one.pid for one in psutil.Process().children(recursive=True)}
 
     async def kill_the_warden() -> process.Finished:
         read_end, write_end = os.pipe()
         with os.fdopen(read_end), os.fdopen(write_end, "w") as gate:
             command = ("sh", "-c", f"read x </dev/fd/{read_end}; exit 6")
             async with process.start(spec(*command, pass_fds=(read_end,)), launcher=launcher) as child:
-                warden = find_helpers(before)[0]
+                warden = find_helpers()[0]
                 warden.kill()
                 assert is_gone(warden.pid, within_seconds=30)
                 gate.write("go\n")
@@ -242,7 +241,9 @@ if child: sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 @pytest.mark.parametrize("runs", [500])
-def test_many_runs_leak_neither_descriptors_nor_zombies(wait: Wait, spec: Specify, runs: int) -> None:
+def test_many_runs_leak_neither_descriptors_nor_zombies(
+    wait: Wait, spec: Specify, family: Family, runs: int
+) -> None:
     own = psutil.Process()
 
     async def run_many(count: int) -> None:
@@ -250,11 +251,11 @@ def test_many_runs_leak_neither_descriptors_nor_zombies(wait: Wait, spec: Specif
             assert (await process.run(spec("/bin/true"))).exit_code == 0
 
     wait(lambda: run_many(1))
-    descriptors, family = own.num_fds(), own.children(recursive=True)
+    descriptors, before = own.num_fds(), family()
     wait(lambda: run_many(runs))
     assert own.num_fds() == descriptors
-    assert own.children(recursive=True) == family
-    assert all(one.status() != psutil.STATUS_ZOMBIE for one in family)
+    assert family() == before
+    assert all(one.status() != psutil.STATUS_ZOMBIE for one in before)
 
 
 def test_many_runs_at_once_leak_nothing(wait: Wait, spec: Specify, launcher: process.Launcher) -> None:
