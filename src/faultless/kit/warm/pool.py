@@ -39,7 +39,8 @@ class Recipe:
     env: Mapping[str, str]
     """The environment of the runs, less what differs from one to the next."""
     warm_up: Path | None = None
-    """A script for the target's interpreter that loads the engine."""
+    """A script for the target's interpreter that loads the engine. If it defines `rehearse`, that is called
+    in the process of the next run, before the run is asked for."""
     own: Path | None = None
     """A folder whose modules may be loaded although they are not installed: the server's own code."""
 

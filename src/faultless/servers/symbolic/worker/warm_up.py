@@ -36,7 +36,7 @@ def fill_tables() -> None:
 
 
 def rehearse() -> None:
-    """Our own code, never the user's."""
+    """Our own code, never the user's; for `Recipe.warm_up`."""
     prepared = prepare(read_source(REHEARSAL), Question(CHECK, "f"))
     Exploration(prepared, lambda _event: None, _REHEARSAL_SECONDS).run()
     del sys.modules[USER_MODULE]
