@@ -13,6 +13,7 @@ import pytest
 
 from faultless.kit.process import Launcher
 from faultless.kit.warm import Pool, Recipe
+from faultless.kit.warm import pool as pools
 from tests.kit.warm.test_forks import environment, value, warmed
 
 pytestmark = [
@@ -162,6 +163,18 @@ async def test_a_module_that_changes_the_process_is_left_out_and_the_rest_is_kep
     pool.learn(wanted, ["harmless", spoiler, "other"])
     launcher = await settled(pool, wanted)
     assert await preloaded(["harmless", spoiler, "other"], wanted, project, launcher) == ["harmless", "other"]
+
+
+@pytest.mark.parametrize("budget", ["PRELOAD_SECONDS", "PRELOAD_BYTES"])
+async def test_what_is_over_the_budget_is_left_to_the_runs(
+    pool: Pool, project: Path, installed: Path, monkeypatch: pytest.MonkeyPatch, budget: str
+) -> None:
+    monkeypatch.setattr(pools, budget, 0)
+    wanted = recipe(project, installed)
+    await warmed(pool, wanted)
+    pool.learn(wanted, ["harmless", "other"])
+    launcher = await settled(pool, wanted)
+    assert await preloaded(["harmless", "other"], wanted, project, launcher) == []
 
 
 async def test_a_library_that_ends_its_threads_before_a_fork_may_be_loaded(

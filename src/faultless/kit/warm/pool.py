@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 IDLE_SECONDS = 600.0
 RUNS_AT_MOST = 500
 PRELOAD_SECONDS = 10.0
+PRELOAD_BYTES = 512 << 20
 PRELOAD_MODULES = 3000
 GROWTH_BYTES = 256 << 20
 ATTEMPTS = 8
@@ -260,6 +261,7 @@ def _start(recipe: Recipe, preload: tuple[str, ...]) -> _Parent | None:
         "warm_up": str(recipe.warm_up) if recipe.warm_up else None,
         "preload": preload,
         "preload_seconds": PRELOAD_SECONDS,
+        "preload_bytes": PRELOAD_BYTES,
         "own": str(recipe.own.resolve()) if recipe.own else None,
     }
     known = fingerprint(recipe.interpreter)

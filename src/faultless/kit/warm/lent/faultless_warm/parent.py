@@ -121,7 +121,7 @@ def _load(settings: dict[str, Any], expected: set[int]) -> tuple[Callable[[], No
     child.remember_path()
     script = settings["warm_up"]
     defined = runpy.run_path(script, run_name="faultless_warm_up") if script else {}
-    preload.load(settings["preload"], settings["preload_seconds"])
+    preload.load(settings["preload"], settings["preload_seconds"], settings["preload_bytes"])
     sys.stdout.flush()  # or every run would print it again
     sys.stderr.flush()
     checks.check_process(expected)

@@ -14,14 +14,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def load(names: Sequence[str], seconds: float) -> None:
-    """In order, until the time is up. A module that changes the process raises Unfit: start without it."""
+def load(names: Sequence[str], seconds: float, resident_bytes: int) -> None:
+    """In order, until the time is up or the memory used up.
+
+    A module that changes the process raises Unfit: start without it.
+    """
     ends = time.monotonic() + seconds
     before = checks.open_descriptors()
     hooks = _watch_fork_hooks()
     try:
         for name in names:
-            if time.monotonic() > ends:
+            if time.monotonic() > ends or checks.resident_bytes() > resident_bytes:
                 return
             if name not in sys.modules:
                 _import(name, before, hooks)
