@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -20,30 +19,6 @@ pytestmark = [
 ]
 
 DEADLINE_SECONDS = 60.0
-PROGRAM = """
-import json, os, sys, signal, threading, random, gc
-answer = eval(sys.stdin.read())
-sys.stdout.write(json.dumps(answer, default=repr))
-"""
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """A folder with a program that evaluates what it reads."""
-    (tmp_path / "evaluate.py").write_text(PROGRAM)
-    return tmp_path
-
-
-@pytest.fixture
-async def pool() -> AsyncIterator[Pool]:
-    pool = Pool()
-    yield pool
-    pool.close()
 
 
 def recipe(project: Path, interpreter: Path = Path(sys.executable)) -> Recipe:

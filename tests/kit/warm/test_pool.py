@@ -4,7 +4,6 @@ import ctypes
 import os
 import sys
 import textwrap
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,18 +31,6 @@ getattr(ctypes.CDLL(None), "__register_atfork")(END, None, None, None)
 """
 """A library that ends its thread before a fork, as OpenBLAS does."""
 PROGRAM = "import json, os, sys\nsys.stdout.write(json.dumps(eval(sys.stdin.read())))"
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def pool() -> AsyncIterator[Pool]:
-    pool = Pool()
-    yield pool
-    pool.close()
 
 
 @pytest.fixture

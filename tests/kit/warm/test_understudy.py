@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,31 +13,12 @@ import pytest
 
 from faultless.kit import process
 from faultless.kit.warm import Pool, Recipe
-from tests.kit.warm.test_forks import DEADLINE_SECONDS, PROGRAM, SAME, environment, value, warmed
+from tests.kit.warm.test_forks import DEADLINE_SECONDS, SAME, environment, value, warmed
 
 pytestmark = [
     pytest.mark.anyio,
     pytest.mark.skipif(sys.platform != "linux", reason="forks are used on Linux only"),
 ]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """A folder with a program that evaluates what it reads."""
-    (tmp_path / "evaluate.py").write_text(PROGRAM)
-    return tmp_path
-
-
-@pytest.fixture
-async def pool() -> AsyncIterator[Pool]:
-    pool = Pool()
-    yield pool
-    pool.close()
 
 
 def recipe(project: Path, warm_up: str = "") -> Recipe:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import marshal
 import os
 import selectors
 import socket
@@ -104,8 +103,7 @@ class Attendance:
             "targets": list(theirs),
             "announce": announce,
         }
-        body = marshal.dumps(request)
-        message = memoryview(wire.FRAME.pack(wire.REQUEST, len(body), len(theirs)) + body)
+        message = memoryview(wire.pack_request(request, len(theirs)))
         sent = self._kernel.send(self._lease.control, message, list(theirs.values()))
         if sent < len(message):
             with anyio.fail_after(_START_SECONDS):

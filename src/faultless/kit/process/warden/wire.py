@@ -44,8 +44,23 @@ class Request(NamedTuple):
     descriptors: list[int]
 
 
+def pack_request(asked: dict[str, Any], count: int) -> bytes:
+    """To be sent with `count` descriptors."""
+    body = marshal.dumps(asked)
+    return FRAME.pack(REQUEST, len(body), count) + body
+
+
 def receive_request(system: System, control: socket.socket) -> Request | None:
     """The next run, or None at the end of the stream; orders to a run that has ended are passed over."""
+    received = receive_packed(system, control)
+    if received is None:
+        return None
+    asked, descriptors = received
+    return Request(**asked, descriptors=descriptors)
+
+
+def receive_packed(system: System, control: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
+    """What the next `pack_request` was given, and the descriptors."""
     while True:
         head, descriptors = system.receive(control, FRAME.size)
         try:
@@ -56,8 +71,7 @@ def receive_request(system: System, control: socket.socket) -> Request | None:
             if letter == REQUEST:
                 body = receive_exactly(system, control, length)
                 _check_all_came(descriptors, count)
-                asked = marshal.loads(body)  # noqa: S302 - from the server that started us, and nobody else
-                return Request(**asked, descriptors=descriptors)
+                return marshal.loads(body), descriptors  # noqa: S302 - from those who started us, and nobody else
         except BaseException:
             for descriptor in descriptors:
                 os.close(descriptor)

@@ -49,15 +49,15 @@ class ForkingSystem(System):
 
     def _fork_understudy(self) -> Understudy:
         ours, theirs = socket.socketpair()
-        with theirs:
-            try:
-                pid = self.fork()
-            except OSError:
-                ours.close()
-                raise
-            if pid == 0:
-                line = theirs.dup()  # which leaving this block does not close
-                raise Departed(lambda: perform(self, line, self._program, self._rehearse))
+        try:
+            pid = self.fork()
+        except OSError:
+            ours.close()
+            theirs.close()
+            raise
+        if pid == 0:
+            raise Departed(lambda: perform(self, theirs, self._program, self._rehearse))
+        theirs.close()
         return Understudy(pid, ours)
 
     def stand_down(self) -> None:

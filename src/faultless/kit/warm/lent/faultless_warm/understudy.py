@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import array
 import gc
-import marshal
 import os
 import signal
 import socket
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import checks, child
 
@@ -56,8 +55,8 @@ class Understudy:
         try:
             descriptors = array.array("i", [*(source for _kind, source, _target in actions), here])
             targets = [target for _kind, _source, target in actions]
-            body = marshal.dumps({"command": command, "env": dict(env), "targets": targets})
-            message = wire.FRAME.pack(wire.REQUEST, len(body), len(descriptors)) + body
+            cue = {"command": command, "env": dict(env), "targets": targets}
+            message = wire.pack_request(cue, len(descriptors))
             sent = self._line.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)])
             if sent < len(message):  # sending nothing would fail too, once all is read and the line closed
                 self._line.sendall(message[sent:])
@@ -77,16 +76,17 @@ def perform(system: System, line: socket.socket, program: str, rehearse: Callabl
     try:
         _rehearse(rehearse, line)
         line.sendall(_READY)
-        cue = _wait_for_cue(system, line)
+        received = wire.receive_packed(system, line)
     except BaseException:  # noqa: BLE001 - nobody has been promised anything, and the run can do without
-        cue = None
-    if cue is None:
+        received = None
+    if received is None:
         os._exit(1)
+    cue, (*descriptors, here) = received
     line.close()
-    os.fchdir(cue["here"])
-    os.close(cue["here"])
-    child.take_descriptors(supervise.plan_copies(system, cue["descriptors"], cue["targets"]))
-    for descriptor in cue["descriptors"]:
+    os.fchdir(here)
+    os.close(here)
+    child.take_descriptors(supervise.plan_copies(system, descriptors, cue["targets"]))
+    for descriptor in descriptors:
         os.close(descriptor)
     child.run(program, cue["command"], cue["env"])
 
@@ -102,16 +102,3 @@ def _rehearse(rehearse: Callable[[], None] | None, line: socket.socket) -> None:
     checks.check_process({line.fileno()})
     gc.collect()
     gc.freeze()  # or the run would collect what the rehearsal left
-
-
-def _wait_for_cue(system: System, line: socket.socket) -> dict[str, Any] | None:
-    """None when the supervisor has gone."""
-    head, descriptors = system.receive(line, wire.FRAME.size)
-    if not head:
-        return None
-    head += wire.receive_exactly(system, line, wire.FRAME.size - len(head))
-    _letter, length, count = wire.FRAME.unpack(head)
-    if len(descriptors) != count:
-        return None
-    cue: dict[str, Any] = marshal.loads(wire.receive_exactly(system, line, length))  # noqa: S302 - from our supervisor
-    return {**cue, "descriptors": descriptors[:-1], "here": descriptors[-1]}
