@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from faultless.approval import ApprovalStore, Content
-from faultless.approval.durable import append_line, lock, read_lines, write_atomically
 from faultless.contract import Fault, FaultKind
+from faultless.durable import append_line, lock, read_lines, write_atomically
 
 MAIL = Content(to="Ann <ann@example.com>", subject="Hi", body="text")
 

@@ -2,15 +2,16 @@
 
 import os
 import sys
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import anyio
-import click
 from pydantic import Field
 
 from faultless.contract import Dialect, Fault, FaultKind
-from faultless.kit.toolset import Answer, Arguments, Call, Check, ServerKind, Toolset
+from faultless.kit.command import Check, ServerKind, option
+from faultless.kit.toolset import Answer, Arguments, Call, Toolset
 
 HARMLESS = {"read_only": True, "idempotent": True, "destructive": False, "open_world": False}
 
@@ -98,8 +99,18 @@ async def wait_forever(arguments: Wait, call: Call) -> Summed:
     return Summed(received={})
 
 
-def build(root: Path, options: dict[str, Any]) -> Toolset:
-    if options["broken"]:
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    root: Path
+    engine: str = option("v8", "Which engine.")
+    tag: tuple[str, ...] = option((), "What it is about.")
+    strict: bool = option(False, "Be strict.", renamed_from=("--severe",))
+    broken: bool = option(False, "Do not start.")
+    timeout: float | None = option(None, "Shadowed by the call's own.")
+
+
+def build_toolset(settings: Settings) -> Toolset:
+    if settings.broken:
         raise Fault(FaultKind.UNAVAILABLE, "the engine is not there", hint="install it")
 
     class Nothing(Arguments):
@@ -110,7 +121,8 @@ def build(root: Path, options: dict[str, Any]) -> Toolset:
         @toolset.tool(**HARMLESS)
         async def show_options(_: Nothing) -> Summed:
             """Say how the server was started."""
-            return Summed(received={"root": str(root), "path": sys.path[0], **options})
+            options = {**asdict(settings), "root": str(settings.root)}
+            return Summed(received={"path": sys.path[0], **options})
 
     return toolset
 
@@ -128,14 +140,8 @@ def render(tool: str, answer: dict[str, Any]) -> str | None:
 server = ServerKind(
     name="fixture.server",
     summary="A server for tests.",
-    build=build,
-    options=[
-        click.Option(["--engine"], default="v8", help="Which engine."),
-        click.Option(["--tag"], multiple=True),
-        click.Option(["--strict/--lax"], default=False),
-        click.Option(["--broken"], is_flag=True),
-        click.Option(["--timeout"], type=float, help="Shadowed by the call's own."),
-    ],
+    settings=Settings,
+    build_toolset=build_toolset,
     is_bad_news=is_bad_news,
     render=render,
     diagnose=lambda root: [

@@ -12,8 +12,8 @@ import anyio
 import pytest
 
 from faultless.client import Client, Journal, RetryPolicy, read_journal
-from faultless.client.redaction import HIDDEN, Redactor
 from faultless.contract import Fault
+from faultless.contract.redaction import HIDDEN, Redactor
 from tests.client.hostile import command
 
 PLAIN = Redactor()
@@ -109,7 +109,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from faultless.client.journal import Journal
-from faultless.client.redaction import Redactor
+from faultless.contract.redaction import Redactor
 journal, redactor, number = Journal(Path(sys.argv[1])), Redactor(), 0
 while True:
     number += 1

@@ -107,9 +107,7 @@ def test_the_readme_is_one_page() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 150
 
 
-@pytest.mark.parametrize(
-    "name", ["faultless", "faultless.client", "faultless.contract", "faultless.kit.process"]
-)
+@pytest.mark.parametrize("name", ["faultless", "faultless.client", "faultless.contract", "faultless.process"])
 def test_a_public_package_exports_exactly_what_it_lists(name: str) -> None:
     module = importlib.import_module(name)
     exported = [entry for entry in module.__all__ if not hasattr(module, entry)]

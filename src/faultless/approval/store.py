@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from faultless.approval.durable import write_atomically
 from faultless.contract import Fault, FaultKind
+from faultless.durable import write_atomically
 
 if TYPE_CHECKING:
     from faultless.approval.content import Content

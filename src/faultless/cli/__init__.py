@@ -57,10 +57,10 @@ def _own_commands(name: str) -> click.Command | None:
     from faultless.cli.lookup import load  # noqa: PLC0415 - only for names that are no command of ours
     from faultless.servers import SERVERS  # noqa: PLC0415 - as above
 
-    kind = load(name) if name in SERVERS else None
-    if kind is None or not kind.commands:
+    if name not in SERVERS or not SERVERS[name].has_commands:
         return None
-    return click.Group(name, commands=kind.commands, help=kind.summary)
+    kind = load(name)
+    return click.Group(name, commands=dict(kind.commands()), help=kind.summary)
 
 
 def print_version(ctx: click.Context, _option: click.Parameter, value: bool) -> None:

@@ -13,6 +13,7 @@ import click
 from faultless.cli import BAD_NEWS, FAULT, VERDICT
 from faultless.cli.options import (
     ByServer,
+    ServerCommand,
     foreign_option,
     server_command,
     serving_arguments,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from faultless.cli.wire import Peer, Server
     from faultless.client import Reply
     from faultless.contract import Fault
-    from faultless.kit.toolset import ServerKind
+    from faultless.kit.command import ServerKind
 
 HELP = """\
 Start the server NAME as a real process, call one TOOL over the wire, show the verdict or the fault.
@@ -72,7 +73,7 @@ def make(name: str, kind: ServerKind) -> click.Command:
     ours = _own_parameters()
     taken = {word for parameter in ours for word in parameter.opts}
     passed_on = [option for option in serving_options(kind) if not taken & set(option.opts)]
-    return click.Command(name, params=[*ours, *passed_on], callback=call, help=HELP)
+    return ServerCommand(name, kind, params=[*ours, *passed_on], callback=call, help=HELP)
 
 
 def make_foreign() -> click.Command:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from faultless.cli.lookup import import_folder, split
-from faultless.cli.options import ByServer, server_command, serving_arguments, serving_options
+from faultless.cli.options import ByServer, ServerCommand, server_command, serving_arguments, serving_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from faultless.kit.toolset import ServerKind
+    from faultless.kit.command import ServerKind
 
 PLACES = {
     "claude-code": ("mcpServers", ".mcp.json in the project"),
@@ -49,7 +49,7 @@ def make_for(client: str) -> click.Command:
             folders = {"PYTHONPATH": import_folder(name)} if local else {}
             _print_snippet(client, re.sub(r"[^\w-]", "-", kind.name), words, folders)
 
-        return click.Command(name, params=[*options], callback=config, help=HELP)
+        return ServerCommand(name, kind, params=[*options], callback=config, help=HELP)
 
     return ByServer(client, make, help=HELP, short_help=PLACES[client][1])
 

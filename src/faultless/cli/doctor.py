@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from faultless.kit.toolset import Check
+    from faultless.kit.command import Check
 
 MISSING = 1
 OLDEST_PYTHON = (3, 11)
@@ -96,7 +96,7 @@ def _print_section(title: str, findings: Iterator[Finding]) -> bool:
 
 
 def _look_around() -> Iterator[Finding]:
-    from faultless.kit.toolset import Check  # noqa: PLC0415 - pydantic is slow to import
+    from faultless.kit.command import Check  # noqa: PLC0415 - as above
 
     yield Finding(
         Check(
@@ -113,7 +113,7 @@ def _look_around() -> Iterator[Finding]:
 
 
 def _check_mcp() -> Check:
-    from faultless.kit.toolset import Check  # noqa: PLC0415 - as above
+    from faultless.kit.command import Check  # noqa: PLC0415 - as above
 
     try:
         found = version("mcp")
@@ -124,7 +124,7 @@ def _check_mcp() -> Check:
 
 
 def _look_at(name: str, folder: Path, *, needed: bool) -> Iterator[Finding]:
-    from faultless.kit.toolset import Check  # noqa: PLC0415 - as above
+    from faultless.kit.command import Check  # noqa: PLC0415 - as above
 
     try:
         kind = load(name)
@@ -142,7 +142,7 @@ def _look_at(name: str, folder: Path, *, needed: bool) -> Iterator[Finding]:
 
 def _check_answer(name: str, folder: Path) -> Check:
     from faultless.cli import wire  # noqa: PLC0415 - the SDK is slow to import
-    from faultless.kit.toolset import Check  # noqa: PLC0415 - as above
+    from faultless.kit.command import Check  # noqa: PLC0415 - as above
 
     started = time.monotonic()
     try:

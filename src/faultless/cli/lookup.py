@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-    from faultless.kit.toolset import ServerKind, Toolset
+    from faultless.kit.command import ServerKind
+    from faultless.kit.toolset import Toolset
+    from faultless.servers import Entry
 
 
 def load(name: str) -> ServerKind:
@@ -26,12 +28,53 @@ def load(name: str) -> ServerKind:
         return _load_foreign(name)
     if name not in SERVERS:
         raise _unknown(name)
-    kind: ServerKind = _import(SERVERS[name], name).server
-    return kind
+    return _load_own(name, SERVERS[name])
+
+
+def _load_own(name: str, entry: Entry) -> ServerKind:
+    """Each module of the server's folder is imported when it is needed, and only here."""
+    from faultless.kit.command import ServerKind  # noqa: PLC0415 - `faultless --help` needs none of it
+
+    def part(module: str) -> ModuleType:
+        return importlib.import_module(f"faultless.servers.{name}.{module}")
+
+    def build_toolset(settings: object) -> Toolset:
+        require_extra(name, entry)
+        toolset: Toolset = part("toolset").build_toolset(settings)
+        return toolset
+
+    return ServerKind(
+        name=name,
+        summary=entry.summary,
+        settings=part("settings").Settings,
+        build_toolset=build_toolset,
+        is_bad_news=lambda tool, answer: part("rendering").is_bad_news(tool, answer),
+        render=lambda tool, answer: part("rendering").render(tool, answer),
+        diagnose=lambda root: part("doctor").diagnose(root),
+        commands=lambda: part("commands").COMMANDS if entry.has_commands else {},
+    )
+
+
+def require_extra(name: str, entry: Entry) -> None:
+    missing = [module for module in entry.needs if not _is_installed(module)]
+    if missing:
+        raise Fault(
+            FaultKind.UNAVAILABLE,
+            f"the server {name} needs what is not installed: {', '.join(missing)}",
+            hint=f"pip install 'faultless[{entry.extra}]'",
+        )
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # not even its package
+        return False
 
 
 def _load_foreign(name: str) -> ServerKind:
-    from faultless.kit.toolset import ServerKind, Toolset  # noqa: PLC0415 - pydantic is slow to import
+    from faultless.kit.command import ServerKind  # noqa: PLC0415 - as above
+    from faultless.kit.toolset import Toolset  # noqa: PLC0415 - pydantic is slow to import
 
     module_name, attribute = split(name)
     folder = import_folder(name)
@@ -43,7 +86,7 @@ def _load_foreign(name: str) -> ServerKind:
     if isinstance(found, ServerKind):
         return found
     if isinstance(found, Toolset):
-        return _wrap(found)
+        return ServerKind(name=found.name, summary=found.instructions, build_toolset=lambda _settings: found)
     raise Fault(
         FaultKind.NOT_FOUND,
         f"{name} is a {type(found).__name__}, not a Toolset or a ServerKind",
@@ -63,12 +106,6 @@ def import_folder(name: str) -> str:
     return str(Path(module_name).resolve().parent if module_name.endswith(".py") else Path.cwd())
 
 
-def _wrap(toolset: Toolset) -> ServerKind:
-    from faultless.kit.toolset import ServerKind  # noqa: PLC0415 - as above
-
-    return ServerKind(name=toolset.name, summary=toolset.instructions, build=lambda _root, _options: toolset)
-
-
 def _import(module_name: str, name: str) -> ModuleType:
     with _explained(name):
         return importlib.import_module(module_name)
@@ -79,11 +116,10 @@ def _explained(name: str) -> Iterator[None]:
     try:
         yield
     except ImportError as missing:
-        ours = name in SERVERS
         raise Fault(
-            FaultKind.UNAVAILABLE if ours else FaultKind.NOT_FOUND,
+            FaultKind.NOT_FOUND,
             f"the server {name} cannot be imported: {missing}",
-            hint=f"pip install 'faultless[{name}]'" if ours else "run it where the module can be imported",
+            hint="run it where the module can be imported",
         ) from missing
     except SyntaxError as broken:
         raise Fault(

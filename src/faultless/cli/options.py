@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 from click.core import ParameterSource
 
 from faultless.cli.lookup import load, split
+from faultless.kit.command import OPTION
 from faultless.servers import SERVERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from faultless.kit.toolset import ServerKind
+    from faultless.kit.command import Option, ServerKind
 
 FOREIGN = "--command"
 
@@ -55,7 +57,7 @@ class ByServer(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Without importing every server."""
-        rows = [(name, f"see: {ctx.command_path} {name} --help") for name in self.list_commands(ctx)]
+        rows = [(name, SERVERS[name].summary) for name in self.list_commands(ctx)]
         with formatter.section("Servers"):
             formatter.write_dl(
                 [*rows, ("module:attribute", "a Toolset or ServerKind of your own; file.py:attribute too")]
@@ -115,8 +117,98 @@ def serving_options(kind: ServerKind) -> list[click.Option]:
             metavar="N",
             help="Refuse longer messages.",
         ),
-        *kind.options,
+        *settings_options(kind),
     ]
+
+
+def settings_options(kind: ServerKind) -> list[click.Option]:
+    """The fields of the server's settings, as options."""
+    return [
+        _make_option(name, described, hint, default)
+        for name, described, hint, default in _list_settings(kind)
+        if not described.is_positional
+    ]
+
+
+def settings_arguments(kind: ServerKind) -> list[click.Argument]:
+    """Words that `serve` takes after the server's name."""
+    return [
+        click.Argument([name], required=False, metavar=described.metavar)
+        for name, described, _hint, _default in _list_settings(kind)
+        if described.is_positional
+    ]
+
+
+def _list_settings(kind: ServerKind) -> list[tuple[str, Option, Any, Any]]:
+    if kind.settings is None:
+        return []
+    hints = get_type_hints(kind.settings)
+    return [
+        (field.name, field.metadata[OPTION], hints[field.name], field.default)
+        for field in dataclasses.fields(kind.settings)
+        if OPTION in field.metadata
+    ]
+
+
+def _make_option(name: str, described: Option, hint: Any, default: Any) -> click.Option:  # noqa: ANN401 - types and values
+    is_flag, is_repeatable = hint is bool, get_origin(hint) is tuple
+    flag = described.flag or f"--{name.replace('_', '-')}"
+    is_set = default is not None and not is_flag and not is_repeatable
+    return click.Option(
+        [flag, name],
+        type=None if is_flag else _choose_type(_element(hint), described),
+        is_flag=is_flag,
+        multiple=is_repeatable,
+        default=default,
+        show_default=described.shown_default or is_set,
+        envvar=described.variable,
+        metavar=described.metavar,
+        hidden=described.hidden,
+        help=described.help,
+    )
+
+
+def _element(hint: Any) -> Any:  # noqa: ANN401 - a type
+    """Of `X | None` and of `tuple[X, ...]`: X."""
+    if get_origin(hint) is Literal:
+        return hint
+    inner = [one for one in get_args(hint) if one not in {type(None), ...}]
+    return inner[0] if inner else hint
+
+
+def _choose_type(hint: Any, described: Option) -> click.ParamType[Any]:  # noqa: ANN401 - a type
+    if get_origin(hint) is Literal:
+        return click.Choice(get_args(hint))
+    if hint is Path:
+        return click.Path(exists=described.must_exist, path_type=Path)
+    if hint in {int, float}:
+        low = described.at_least if described.more_than is None else described.more_than
+        is_open = described.more_than is not None
+        number = click.IntRange if hint is int else click.FloatRange
+        return number(min=low, max=described.at_most, min_open=is_open)  # type: ignore[arg-type]  # whole for an int
+    return click.STRING
+
+
+class ServerCommand(click.Command):
+    """A command with a server's options, which also knows their old spellings."""
+
+    def __init__(self, name: str, kind: ServerKind, **settings: Any) -> None:  # noqa: ANN401 - click's own
+        super().__init__(name, **settings)
+        self._renamed = {
+            old: described.flag or f"--{field.replace('_', '-')}"
+            for field, described, _hint, _default in _list_settings(kind)
+            for old in described.renamed_from
+        }
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [self._spell_anew(word) for word in args])
+
+    def _spell_anew(self, word: str) -> str:
+        flag, equals, value = word.partition("=")
+        if flag not in self._renamed:
+            return word
+        click.echo(f"{flag} is now called {self._renamed[flag]}", err=True)
+        return f"{self._renamed[flag]}{equals}{value}"
 
 
 def serving_arguments(ctx: click.Context, options: Sequence[click.Option], root: Path) -> list[str]:

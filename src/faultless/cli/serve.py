@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from faultless.cli.options import ByServer, serving_options
+from faultless.cli.options import ByServer, ServerCommand, serving_options, settings_arguments
 from faultless.contract import Fault
 
 if TYPE_CHECKING:
-    from faultless.kit.toolset import ServerKind, Toolset
+    from faultless.kit.command import ServerKind
+    from faultless.kit.toolset import Toolset
 
 HELP = """\
 Serve NAME on standard input and output, for an MCP client.
@@ -40,9 +41,10 @@ def make(name: str, kind: ServerKind) -> click.Command:
         stdio.serve(toolset, **shared)
         return 0
 
-    return click.Command(
+    return ServerCommand(
         name,
-        params=[*serving_options(kind), *kind.arguments],
+        kind,
+        params=[*serving_options(kind), *settings_arguments(kind)],
         callback=serve,
         help=kind.summary or f"Serve {name}.",
     )
@@ -51,7 +53,8 @@ def make(name: str, kind: ServerKind) -> click.Command:
 def _build(kind: ServerKind, folder: str, options: dict[str, Any]) -> Toolset:
     from faultless.kit.root import Root  # noqa: PLC0415 - see serve
 
-    return kind.build(Root(folder).path, options)
+    root = Root(folder).path
+    return kind.build_toolset(kind.settings(root=root, **options) if kind.settings else None)
 
 
 command = ByServer("serve", make, help=HELP, short_help="Serve on stdin and stdout, for an MCP client.")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from faultless.kit.toolset import ServerKind
+    from faultless.kit.command import ServerKind
 
 PIPE_COLUMNS = 200
 LONGEST_TEXT = 1_000_000

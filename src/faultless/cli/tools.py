@@ -8,6 +8,7 @@ import click
 
 from faultless.cli.options import (
     ByServer,
+    ServerCommand,
     foreign_option,
     server_command,
     serving_arguments,
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from faultless.kit.toolset import ServerKind
+    from faultless.kit.command import ServerKind
 
 HELP = """\
 The tools of the server NAME and their parameters, as a client sees them.
@@ -42,7 +43,7 @@ def make(name: str, kind: ServerKind) -> click.Command:
 
         _list(server_command(name, serving_arguments(ctx, options, Root(root).path)), strict=True, raw=raw)
 
-    return click.Command(name, params=[_raw_option(), *options], callback=tools, help=HELP)
+    return ServerCommand(name, kind, params=[_raw_option(), *options], callback=tools, help=HELP)
 
 
 def make_foreign() -> click.Command:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from faultless.client.connection import Connection
     from faultless.client.fallback import Fallback
     from faultless.client.journal import Journal
-    from faultless.client.redaction import Redactor
     from faultless.client.retrying import RetryPolicy
     from faultless.client.supervisor import Supervisor
     from faultless.contract import Reading
+    from faultless.contract.redaction import Redactor
 
 OnResponse: TypeAlias = Callable[[dict[str, Any]], None]
 

@@ -15,9 +15,9 @@ from faultless.client.fallback import Fallback, Run
 from faultless.client.frames import MAX_FRAME_BYTES
 from faultless.client.journal import Journal
 from faultless.client.lines import Address, Line
-from faultless.client.redaction import Redactor
 from faultless.client.retrying import RetryPolicy
 from faultless.client.supervisor import PROBE_SECONDS, Supervisor
+from faultless.contract.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
-from faultless.client.redaction import Redactor
+from faultless.contract.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,6 +1,7 @@
 """Text from strangers, made safe to put into a sentence."""
 
 import re
+from collections.abc import Iterable
 
 DEFAULT_LIMIT = 2000
 
@@ -43,3 +44,21 @@ def _bound(text: str, limit: int) -> str:
 
 def _marker(left_out: int) -> str:
     return f"… [{left_out} characters left out]"
+
+
+def find_near(name: str, candidates: Iterable[str], *, most: int = 3, cutoff: float = 0.5) -> list[str]:
+    """Names that somebody who wrote `name` may have meant, the likeliest first."""
+    import difflib  # noqa: PLC0415 - for mistakes only
+
+    return difflib.get_close_matches(name, list(candidates), n=most, cutoff=cutoff)
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """`, did you mean 'x'?`, or nothing."""
+    near = find_near(name, candidates)
+    return f", did you mean {' or '.join(repr(match) for match in near)}?" if near else ""
+
+
+def last_line(text: str, otherwise: str = "") -> str:
+    """Where a program that failed mostly says why."""
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), otherwise)

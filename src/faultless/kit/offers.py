@@ -12,8 +12,8 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 
 from faultless.contract import clean
+from faultless.contract.text import did_you_mean
 from faultless.kit.toolset import Prompt, Resource, Toolset
-from faultless.kit.validation import close_matches
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 Handlers: TypeAlias = dict[str, tuple[type[BaseModel], Callable[..., Awaitable[Any]]]]
@@ -98,6 +98,6 @@ def _listed_prompt(prompt: Prompt) -> types.Prompt:
 
 
 def _no_such(field: str, received: str | None, known: Mapping[str, object]) -> MCPError:
-    detail = "is required" if received is None else f"is unknown{close_matches(received, known)}"
+    detail = "is required" if received is None else f"is unknown{did_you_mean(received, known)}"
     data = {"field": field, "detail": detail, "received_value": received and clean(received, 200)}
     return MCPError(types.INVALID_PARAMS, f"Invalid params: {field}: {detail}", data)

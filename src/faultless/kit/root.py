@@ -9,7 +9,6 @@ is not there, or a circle of links                    not_found
 
 from __future__ import annotations
 
-import difflib
 import errno
 import itertools
 import os
@@ -18,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from faultless.contract import Fault, FaultKind
-from faultless.contract.text import clean
+from faultless.contract.text import clean, find_near
 
 LONGEST_NAME_BYTES = 255
 LONGEST_PATH_BYTES = 4095
@@ -184,9 +183,7 @@ class Root:
         names: list[str] = []
         with suppress(OSError), os.scandir(present) as entries:
             names = [entry.name for entry in itertools.islice(entries, MOST_CANDIDATES)]
-        close = [
-            self.relative_name(present / name) for name in difflib.get_close_matches(missing, names, n=3)
-        ]
+        close = [self.relative_name(present / name) for name in find_near(missing, names, cutoff=0.6)]
         if close:
             return "did you mean " + " or ".join(_quote(name) for name in close) + "?"
         return f"nothing like it is in {_quote(self.relative_name(present))}"

@@ -18,11 +18,12 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
 
 from faultless.contract import Dialect, ErrorReply, Fault, FaultKind, Json, clean, write
+from faultless.contract.text import did_you_mean
 from faultless.kit import log
 from faultless.kit.changes import Changes
 from faultless.kit.offers import offers, refuse_cursor
 from faultless.kit.toolset import Call, Output, TellChanged, Tool, Toolset
-from faultless.kit.validation import close_matches, explain_refusal
+from faultless.kit.validation import explain_refusal
 
 if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
@@ -183,7 +184,7 @@ def _unknown_tool(name: str, tools: Mapping[str, Tool]) -> Fault:
     shown = clean(name, 100)
     return Fault(
         FaultKind.UNKNOWN_TOOL,
-        f"Unknown tool: {shown!r}{close_matches(name, tools)}",
+        f"Unknown tool: {shown!r}{did_you_mean(name, tools)}",
         hint=f"the tools are: {', '.join(tools)}",
         details={"field": "name", "detail": "no tool has that name", "received_value": shown},
     )

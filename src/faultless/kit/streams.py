@@ -13,7 +13,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from faultless.kit import log
 from faultless.kit.frames import Frame, FrameSplitter, RejectedFrameError, parse_frame
-from faultless.kit.readiness import until_readable, until_writable
+from faultless.process.readiness import until_readable, until_writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,20 +6,13 @@ import functools
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, get_type_hints
+from typing import Any, Literal, ParamSpec, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import from_json, to_json
 
 from faultless.contract import Dialect, Fault, Json
 from faultless.kit.validation import explain_invalid
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import click
-    from rich.console import RenderableType
-
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -152,34 +145,6 @@ class Toolset:
             return function
 
         return declare
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One line of `faultless doctor`."""
-
-    name: str
-    ok: bool
-    found: str
-    fix: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ServerKind:
-    """What a server package tells the command line about itself."""
-
-    name: str
-    summary: str
-    build: Callable[[Path, dict[str, Any]], Toolset]
-    """From the root folder and the parsed options."""
-    options: Sequence[click.Option] = ()
-    is_bad_news: Callable[[str, dict[str, Any]], bool] = lambda _tool, _answer: False
-    render: Callable[[str, dict[str, Any]], RenderableType | None] = lambda _tool, _answer: None
-    diagnose: Callable[[Path], list[Check]] = lambda _root: []
-    arguments: Sequence[click.Argument] = ()
-    """Words that `serve` takes after the server's name; they reach `build` with the options."""
-    commands: Sequence[click.Command] = ()
-    """Commands of its own: `faultless NAME COMMAND`."""
 
 
 def tool_from_function(function: Callable[..., Any], annotations: Annotations) -> Tool:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import PydanticSerializationError, to_json
 
 from faultless.contract import Fault, FaultKind, Json, clean
+from faultless.contract.text import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
@@ -60,14 +61,6 @@ def invalid_params(violations: list[dict[str, Json]], *, hint: str | None = None
     )
 
 
-def close_matches(name: str, candidates: Iterable[str]) -> str:
-    """`, did you mean 'x'?`, or nothing."""
-    import difflib  # noqa: PLC0415 - for mistakes only
-
-    near = difflib.get_close_matches(name, list(candidates), n=3, cutoff=0.5)
-    return f", did you mean {' or '.join(repr(match) for match in near)}?" if near else ""
-
-
 def bounded_echo(value: object) -> Json:
     """A received value, small enough to send back."""
     try:
@@ -98,7 +91,7 @@ def _detail(error: ErrorDetails, rule: Mapping[str, Any], properties: Mapping[st
     if kind == "missing":
         return "is required"
     if kind == "extra_forbidden":
-        return f"unknown parameter{close_matches(str(error['loc'][-1]), properties)}"
+        return f"unknown parameter{did_you_mean(str(error['loc'][-1]), properties)}"
     if kind in _TYPE_NAMES:
         return f"value must be {_TYPE_NAMES[kind]}"
     if kind in {"greater_than_equal", "less_than_equal", "greater_than", "less_than"}:

@@ -7,8 +7,8 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from faultless.approval.durable import lock
 from faultless.contract import Fault, FaultKind
+from faultless.durable import lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,8 +17,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from faultless.approval.durable import append_line, lock, read_lines
 from faultless.contract import Fault, FaultKind
+from faultless.durable import append_line, lock, read_lines
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from faultless.kit.process.capture import Capture
+from faultless.process.capture import Capture
 from faultless.servers.toolbox.environment import Redactor
 from tests.servers.toolbox.conftest import TOKEN, in_memory
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
-from faultless.approval.durable import lock
 from faultless.contract import Fault, FaultKind
+from faultless.durable import lock
 from faultless.kit import log
 from faultless.servers.gmail import token_file
 from faultless.servers.gmail.token_file import LOGIN_COMMAND, Token, login_required

@@ -6,8 +6,8 @@ import secrets
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from faultless.approval.durable import append_line, lock, read_lines
 from faultless.contract import Fault, FaultKind
+from faultless.durable import append_line, lock, read_lines
 from faultless.kit import log
 
 if TYPE_CHECKING:

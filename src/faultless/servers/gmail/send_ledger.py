@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from faultless.approval.durable import lock, write_atomically
 from faultless.contract import Fault, FaultKind
+from faultless.durable import lock, write_atomically
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from faultless.approval.durable import write_atomically
 from faultless.contract import Fault, FaultKind
+from faultless.durable import write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path

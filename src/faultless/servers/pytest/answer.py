@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from faultless.contract import clean
 from faultless.contract.text import replace_surrogates
 from faultless.servers.pytest import folding, rows
-from faultless.servers.pytest.answers import CollectionError, SameCause, Summary, TestResult
+from faultless.servers.pytest.outputs import CollectionError, SameCause, Summary, TestResult
 from faultless.servers.pytest.rows import Outcome, Row
 
 if TYPE_CHECKING:

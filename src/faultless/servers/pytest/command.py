@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from faultless.servers.pytest.arguments import DiscoverTests, ExecuteTests
+    from faultless.servers.pytest.inputs import DiscoverTests, ExecuteTests
 
 
 def write_run(arguments: ExecuteTests, targets: Sequence[str]) -> list[str]:

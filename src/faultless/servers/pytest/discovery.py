@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from faultless.contract import Fault, FaultKind
 from faultless.contract.text import replace_surrogates
 from faultless.servers.pytest.answer import show_collection_errors
-from faultless.servers.pytest.answers import DiscoveredTest, Discovery
 from faultless.servers.pytest.command import write_discovery
 from faultless.servers.pytest.faults import INTERRUPTED, USAGE_ERROR, find_fault
+from faultless.servers.pytest.outputs import DiscoveredTest, Discovery
 from faultless.servers.pytest.project import START_KEY, explain_interpreter
 from faultless.servers.pytest.selection import resolve_path, split_node_id, suggest
 from faultless.servers.pytest.session import Job, Session
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from faultless.kit.toolset import Call
-    from faultless.servers.pytest.arguments import DiscoverTests
+    from faultless.servers.pytest.inputs import DiscoverTests
     from faultless.servers.pytest.project import Project
     from faultless.servers.pytest.record import Record
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from faultless.contract import Fault, FaultKind
 from faultless.servers.pytest import answer
-from faultless.servers.pytest.answers import TestRun
 from faultless.servers.pytest.command import write_run
 from faultless.servers.pytest.discovery import suggest_node_ids
 from faultless.servers.pytest.faults import INTERRUPTED, NO_TESTS, find_fault
 from faultless.servers.pytest.json_report import write_json_report
+from faultless.servers.pytest.outputs import TestRun
 from faultless.servers.pytest.project import START_KEY, explain_interpreter
 from faultless.servers.pytest.rows import BAD, make_rows
 from faultless.servers.pytest.selection import refuse, resolve_node_ids
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from faultless.kit.toolset import Call
     from faultless.servers.pytest.answer import Results
-    from faultless.servers.pytest.answers import Summary
-    from faultless.servers.pytest.arguments import ExecuteTests
+    from faultless.servers.pytest.inputs import ExecuteTests
+    from faultless.servers.pytest.outputs import Summary
     from faultless.servers.pytest.project import Project
     from faultless.servers.pytest.record import Record
     from faultless.servers.pytest.rows import Row

@@ -22,7 +22,7 @@ from faultless.servers.pytest.stacks import Stacks, read_stacks
 
 if TYPE_CHECKING:
     from faultless.contract import Json
-    from faultless.kit.process import Finished
+    from faultless.process import Finished
     from faultless.servers.pytest.record import Record
     from faultless.servers.pytest.session import Session
 

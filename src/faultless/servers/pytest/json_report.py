@@ -8,7 +8,7 @@ from faultless.contract.text import replace_surrogates
 from faultless.servers.pytest.rows import make_row
 
 if TYPE_CHECKING:
-    from faultless.servers.pytest.answers import Summary
+    from faultless.servers.pytest.outputs import Summary
     from faultless.servers.pytest.record import Phase, Record, Test
 
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from faultless import process
 from faultless.contract import Fault, FaultKind, clean
-from faultless.kit import process
 from faultless.servers.pytest.environment import make_variables
 from faultless.servers.pytest.interpreter import Interpreter, Surroundings, find_interpreter
 
 if TYPE_CHECKING:
     from faultless.kit.root import Root
     from faultless.kit.toolset import Call
-    from faultless.kit.warm import Pool
+    from faultless.process.warm import Pool
 
 DEFAULT_TIMEOUT_SECONDS = 300
 MAX_TIMEOUT_SECONDS = 3600

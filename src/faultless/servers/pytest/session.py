@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Literal
 
 import anyio
 
+from faultless import process
 from faultless.contract import Fault, FaultKind
-from faultless.kit import process
-from faultless.kit.readiness import until_readable
+from faultless.process.readiness import until_readable
 from faultless.servers.pytest.environment import add_worker, make_variables
 from faultless.servers.pytest.record import Record
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from faultless.contract import Json
-    from faultless.kit.process import Child, Finished, Launcher
-    from faultless.kit.warm import Pool
+    from faultless.process import Child, Finished, Launcher
+    from faultless.process.warm import Pool
     from faultless.servers.pytest.interpreter import Interpreter, Surroundings
 
 STACKS_SECONDS = 0.5  # between the question for the stacks and the kill

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import TYPE_CHECKING
 
+from faultless import process
 from faultless.contract import Dialect
+from faultless.kit.root import Root
 from faultless.kit.toolset import Call, Toolset
-from faultless.servers.pytest.answers import Discovery, TestRun
-from faultless.servers.pytest.arguments import DiscoverTests, ExecuteTests
+from faultless.process.warm import Pool
 from faultless.servers.pytest.discovery import discover
 from faultless.servers.pytest.execution import execute
-
-if TYPE_CHECKING:
-    from faultless.servers.pytest.project import Project
+from faultless.servers.pytest.inputs import DiscoverTests, ExecuteTests
+from faultless.servers.pytest.outputs import Discovery, TestRun
+from faultless.servers.pytest.project import Project
+from faultless.servers.pytest.settings import Settings
 
 INSTRUCTIONS = (
     "Runs this project's pytest in the project's own environment. "
@@ -22,7 +23,15 @@ INSTRUCTIONS = (
 )
 
 
-def build_toolset(project: Project) -> Toolset:
+def build_toolset(settings: Settings) -> Toolset:
+    process.get_ready()
+    project = Project(
+        root=Root(settings.root),
+        python=settings.python and settings.python.absolute(),
+        timeout_seconds=settings.timeout_seconds,
+        max_timeout_seconds=settings.max_timeout_seconds,
+        pool=None if settings.cold else Pool(idle_seconds=60.0 * settings.idle_minutes),
+    )
     toolset = Toolset("faultless-pytest", version("faultless"), Dialect.JSONRPC, INSTRUCTIONS)
 
     @toolset.tool(read_only=False, idempotent=False, destructive=True, open_world=True)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from faultless.contract import Fault, FaultKind
 from faultless.kit import log
-from faultless.kit.warm import Recipe
+from faultless.process.warm import Recipe
 from faultless.servers.pytest.environment import make_variables
 from faultless.servers.pytest.session import Session, run_session
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from faultless.kit.process import Launcher
-    from faultless.kit.warm import Pool
+    from faultless.process import Launcher
+    from faultless.process.warm import Pool
     from faultless.servers.pytest.record import Record
     from faultless.servers.pytest.session import Job
 

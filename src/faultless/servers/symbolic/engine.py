@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from faultless import process
 from faultless.contract import Fault, FaultKind
 from faultless.contract.text import clean
-from faultless.kit import process
-from faultless.kit.warm import Pool, Recipe
+from faultless.process.warm import Pool, Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -21,7 +21,7 @@ if (
 
 
 def _build(root: Path, options: dict[str, Any]) -> Toolset:
-    from faultless.kit import process  # noqa: PLC0415 - --help must be fast
+    from faultless import process  # noqa: PLC0415 - --help must be fast
     from faultless.servers.toolbox.toolset import build  # noqa: PLC0415 - as above
 
     process.get_ready()

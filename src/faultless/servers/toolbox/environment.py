@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from faultless.kit.process import Captured
+    from faultless.process import Captured
 
 ALWAYS = ("PATH", "HOME", "LANG", "TMPDIR")
 SHORTEST_SECRET = 4

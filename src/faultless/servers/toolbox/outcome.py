@@ -16,7 +16,7 @@ from faultless.kit.toolset import Call, Output
 from faultless.servers.toolbox.definition import JSON, TEXT, Definition
 
 if TYPE_CHECKING:
-    from faultless.kit.process import Captured, Finished
+    from faultless.process import Captured, Finished
     from faultless.servers.toolbox.environment import Redactor
 
 STDERR_TAIL = 4000

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from faultless import process
 from faultless.contract import Fault
-from faultless.kit import log, process
+from faultless.kit import log
 from faultless.kit.root import Root
 from faultless.servers.toolbox.definition import BashFunction, Command, Definition, Script, Skipped
 from faultless.servers.toolbox.environment import pick

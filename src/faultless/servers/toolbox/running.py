@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from faultless import process
 from faultless.contract import Fault, FaultKind, clean
-from faultless.kit import process
-from faultless.kit.process import Finished, Spec
 from faultless.kit.toolset import Call, Output, Tool
+from faultless.process import Finished, Spec
 from faultless.servers.toolbox import argv
 from faultless.servers.toolbox.arguments import prepare
 from faultless.servers.toolbox.assembly import variable_name
@@ -30,8 +30,8 @@ from faultless.servers.toolbox.sandbox import explain_walls
 from faultless.servers.toolbox.workers import FOLDER
 
 if TYPE_CHECKING:
+    from faultless.kit.admission import Admission
     from faultless.kit.root import Root
-    from faultless.servers.toolbox.admission import Admission
     from faultless.servers.toolbox.functions import Functions
     from faultless.servers.toolbox.sandbox import Sandbox
 

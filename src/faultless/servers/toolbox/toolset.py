@@ -12,10 +12,10 @@ import anyio
 
 from faultless.contract import Dialect, Fault, FaultKind
 from faultless.kit import log
-from faultless.kit.process import Spec
+from faultless.kit.admission import Admission
 from faultless.kit.root import Root
 from faultless.kit.toolset import TellChanged, Tool, Toolset
-from faultless.servers.toolbox.admission import Admission
+from faultless.process import Spec
 from faultless.servers.toolbox.definition import BrokenDefinitionError, Loaded, Skipped
 from faultless.servers.toolbox.environment import pick
 from faultless.servers.toolbox.folder import Folder, Signature

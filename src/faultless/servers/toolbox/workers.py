@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from faultless import process
 from faultless.contract import Fault
-from faultless.kit import log, process
-from faultless.kit.readiness import until_readable, until_writable
+from faultless.kit import log
+from faultless.process.readiness import until_readable, until_writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

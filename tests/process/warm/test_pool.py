@@ -1,0 +1,279 @@
+"""When a warm parent is used, replaced, refused and taught."""
+
+import ctypes
+import os
+import sys
+import textwrap
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import pytest
+from tests.process.warm.test_forks import environment, value, warmed
+
+from faultless.process import Launcher
+from faultless.process.warm import Pool, Recipe
+from faultless.process.warm import pool as pools
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(sys.platform != "linux", reason="forks are used on Linux only"),
+]
+
+DEADLINE_SECONDS = 60.0
+RETIRING = """
+import ctypes, threading
+over = threading.Event()
+thread = threading.Thread(target=over.wait, daemon=True)
+thread.start()
+END = ctypes.CFUNCTYPE(None)(lambda: (over.set(), thread.join()) and None)
+getattr(ctypes.CDLL(None), "__register_atfork")(END, None, None, None)
+"""
+"""A library that ends its thread before a fork, as OpenBLAS does."""
+PROGRAM = "import json, os, sys\nsys.stdout.write(json.dumps(eval(sys.stdin.read())))"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "evaluate.py").write_text(PROGRAM)
+    return project
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A folder that counts as installed packages."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    modules = {
+        "harmless": "VALUE = 1",
+        "other": "import harmless",
+        "threading_one": "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()",
+        "retiring_one": RETIRING,
+        "opening_one": "import os\nKEPT = os.open('/dev/null', os.O_RDONLY)",
+        "hooking_one": "import os\nos.register_at_fork(after_in_child=print)",
+        "raising_one": "raise SystemExit(3)",
+    }
+    for name, text in modules.items():
+        (folder / f"{name}.py").write_text(text)
+    return folder
+
+
+def recipe(project: Path, installed: Path | None = None, **env: str) -> Recipe:
+    path = {"PYTHONPATH": str(installed)} if installed else {}
+    return Recipe(
+        interpreter=Path(sys.executable), root=project, program="evaluate", env=environment(**path, **env)
+    )
+
+
+async def preloaded(names: list[str], wanted: Recipe, project: Path, launcher: Launcher) -> list[str]:
+    """Which of the names a run finds loaded before it imports anything."""
+    expression = f"[name for name in {names!r} if name in sys.modules]"
+    found: list[str] = await value(expression, project, launcher, **dict(wanted.env))
+    return found
+
+
+async def settled(pool: Pool, wanted: Recipe) -> Launcher:
+    """Until nothing better is on its way."""
+    with anyio.fail_after(DEADLINE_SECONDS):
+        while True:
+            pool.prepare(wanted)
+            if not pool.is_preparing(wanted) and (launcher := pool.find(wanted)) is not None:
+                return launcher
+            await anyio.sleep(0.01)
+
+
+async def test_the_first_run_is_cold_and_nobody_waits(pool: Pool, project: Path) -> None:
+    assert pool.find(recipe(project)) is None
+
+
+async def test_who_waits_gets_a_parent(pool: Pool, project: Path) -> None:
+    wanted = recipe(project)
+    launcher = await pool.wait_for(wanted, DEADLINE_SECONDS)
+    assert launcher is not None
+    assert pool.find(wanted) is launcher
+
+
+async def test_who_waits_for_a_parent_that_cannot_be_is_told_to_run_cold(pool: Pool, project: Path) -> None:
+    script = project / "warm_up.py"
+    script.write_text("raise SystemExit(3)")
+    wanted = replace(recipe(project), warm_up=script)
+    assert await pool.wait_for(wanted, DEADLINE_SECONDS) is None
+    assert pool.why_cold(wanted) is not None
+
+
+async def test_code_of_ones_own_may_be_loaded_and_retires_the_parent_when_it_changes(
+    pool: Pool, project: Path, tmp_path: Path
+) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "engine.py").write_text("VALUE = 1")
+    script = tmp_path / "warm_up.py"
+    script.write_text("import engine")
+    foreign = replace(recipe(project, PYTHONPATH=str(own)), warm_up=script)
+    assert await pool.wait_for(foreign, DEADLINE_SECONDS) is None
+    wanted = replace(foreign, own=own)
+    launcher = await pool.wait_for(wanted, DEADLINE_SECONDS)
+    assert launcher is not None
+    assert await preloaded(["engine"], wanted, project, launcher) == ["engine"]
+    (own / "engine.py").write_text("VALUE = 22")
+    assert pool.find(wanted) is None
+
+
+async def test_recipes_that_differ_share_nothing(pool: Pool, project: Path) -> None:
+    one = await warmed(pool, recipe(project, SETTING="1"))
+    assert pool.find(recipe(project, SETTING="2")) is None
+    assert pool.find(recipe(project, SETTING="1")) is one
+
+
+async def test_what_runs_imported_is_loaded_in_the_next_parent(
+    pool: Pool, project: Path, installed: Path
+) -> None:
+    wanted = recipe(project, installed)
+    first = await warmed(pool, wanted)
+    names = ["harmless", "other"]
+    assert await preloaded(names, wanted, project, first) == []
+    pool.learn(wanted, names)
+    second = await settled(pool, wanted)
+    assert await preloaded(names, wanted, project, second) == names
+
+
+@pytest.mark.parametrize(
+    "spoiler", ["threading_one", "opening_one", "hooking_one", "raising_one", "missing_one"]
+)
+async def test_a_module_that_changes_the_process_is_left_out_and_the_rest_is_kept(
+    pool: Pool, project: Path, installed: Path, spoiler: str
+) -> None:
+    wanted = recipe(project, installed)
+    await warmed(pool, wanted)
+    pool.learn(wanted, ["harmless", spoiler, "other"])
+    launcher = await settled(pool, wanted)
+    assert await preloaded(["harmless", spoiler, "other"], wanted, project, launcher) == ["harmless", "other"]
+
+
+@pytest.mark.parametrize("budget", ["PRELOAD_SECONDS", "PRELOAD_BYTES"])
+async def test_what_is_over_the_budget_is_left_to_the_runs(
+    pool: Pool, project: Path, installed: Path, monkeypatch: pytest.MonkeyPatch, budget: str
+) -> None:
+    monkeypatch.setattr(pools, budget, 0)
+    wanted = recipe(project, installed)
+    await warmed(pool, wanted)
+    pool.learn(wanted, ["harmless", "other"])
+    launcher = await settled(pool, wanted)
+    assert await preloaded(["harmless", "other"], wanted, project, launcher) == []
+
+
+async def test_a_library_that_ends_its_threads_before_a_fork_may_be_loaded(
+    pool: Pool, project: Path, installed: Path
+) -> None:
+    if not hasattr(ctypes.CDLL(None), "__register_atfork"):
+        pytest.skip("needs the GNU C library")
+    wanted = recipe(project, installed)
+    await warmed(pool, wanted)
+    pool.learn(wanted, ["harmless", "retiring_one"])
+    launcher = await settled(pool, wanted)
+    assert await preloaded(["retiring_one"], wanted, project, launcher) == ["retiring_one"]
+    alive = "sys.modules['retiring_one'].thread.is_alive()"
+    assert await value(alive, project, launcher, **dict(wanted.env)) is False
+
+
+async def test_a_module_that_is_distrusted_is_not_loaded_again(
+    pool: Pool, project: Path, installed: Path
+) -> None:
+    wanted = recipe(project, installed)
+    await warmed(pool, wanted)
+    pool.learn(wanted, ["harmless", "other"])
+    await settled(pool, wanted)
+    pool.distrust(wanted, ["other"])
+    assert pool.find(wanted) is None
+    launcher = await settled(pool, wanted)
+    assert await preloaded(["harmless", "other"], wanted, project, launcher) == ["harmless"]
+
+
+async def test_a_loaded_module_that_changes_on_disk_retires_the_parent(
+    pool: Pool, project: Path, installed: Path
+) -> None:
+    wanted = recipe(project, installed)
+    await warmed(pool, wanted)
+    pool.learn(wanted, ["harmless"])
+    await settled(pool, wanted)
+    (installed / "harmless.py").write_text("VALUE = 22")
+    assert pool.find(wanted) is None
+    launcher = await settled(pool, wanted)
+    expression = "__import__('harmless').VALUE"
+    assert await value(expression, project, launcher, **dict(wanted.env)) == 22
+
+
+async def test_a_package_that_is_installed_or_removed_retires_the_parent(
+    pool: Pool, project: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "environment"
+    packages = home / "lib" / "python3.11" / "site-packages"
+    packages.mkdir(parents=True)
+    (home / "bin").mkdir()
+    (home / "bin" / "python").symlink_to(sys.executable)
+    wanted = Recipe(interpreter=home / "bin" / "python", root=project, program="evaluate", env=environment())
+    await warmed(pool, wanted)
+    (packages / "new.pth").write_text("")
+    assert pool.find(wanted) is None
+
+
+async def test_a_parent_is_replaced_after_its_share_of_runs(project: Path) -> None:
+    pool = Pool(runs_at_most=2)
+    wanted = recipe(project)
+    await warmed(pool, wanted)
+    assert pool.find(wanted) is not None
+    assert pool.find(wanted) is None
+    pool.close()
+
+
+async def test_a_parent_that_was_killed_is_noticed(pool: Pool, project: Path) -> None:
+    wanted = recipe(project)
+    launcher = await warmed(pool, wanted)
+    assert launcher.process_id is not None
+    os.kill(launcher.process_id, 9)
+    with anyio.fail_after(DEADLINE_SECONDS):
+        while pool.find(wanted) is not None:  # noqa: ASYNC110 - a process has no event
+            await anyio.sleep(0.01)
+
+
+async def test_an_idle_parent_gives_its_memory_back(project: Path) -> None:
+    pool = Pool(idle_seconds=0.05)
+    wanted = recipe(project)
+    pool.prepare(wanted)
+    with anyio.fail_after(DEADLINE_SECONDS):
+        while pool.is_preparing(wanted):  # noqa: ASYNC110 - a process has no event
+            await anyio.sleep(0.01)
+    assert pool.find(wanted) is None
+
+
+async def test_a_warm_up_that_loads_the_project_is_refused(pool: Pool, project: Path, tmp_path: Path) -> None:
+    script = tmp_path / "warm_up.py"
+    script.write_text(
+        textwrap.dedent(f"""
+        import sys
+        sys.path.insert(0, {str(project)!r})
+        sys.stdin.read = lambda: "1"
+        import secretly_loaded
+        """)
+    )
+    (project / "secretly_loaded.py").write_text("")
+    wanted = Recipe(
+        interpreter=Path(sys.executable), root=project, program="evaluate", env=environment(), warm_up=script
+    )
+    pool.prepare(wanted)
+    with anyio.fail_after(DEADLINE_SECONDS):
+        while pool.is_preparing(wanted):
+            pool.prepare(wanted)
+            await anyio.sleep(0.01)
+    assert pool.find(wanted) is None
+    assert "secretly_loaded is no installed package" in (pool.why_cold(wanted) or "")
+
+
+async def test_an_interpreter_that_does_not_start_means_cold(
+    pool: Pool, project: Path, tmp_path: Path
+) -> None:
+    wanted = Recipe(interpreter=tmp_path / "none", root=project, program="evaluate", env=environment())
+    pool.prepare(wanted)
+    assert pool.find(wanted) is None
