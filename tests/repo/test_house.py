@@ -4,6 +4,7 @@ import ast
 import importlib
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,23 @@ import pytest
 ROOT = Path(__file__).parent.parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 VAGUE = {"utils", "util", "helpers", "helper", "common", "manager", "base", "handler", "handlers", "misc"}
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+MAY_SLEEP = {
+    "tests/waiting.py",  # the one place that looks again and again
+    "tests/wire/specimen.py",  # a server whose tools take their time
+}
+PUBLIC_PACKAGES = [
+    "faultless",
+    "faultless.approval",
+    "faultless.client",
+    "faultless.contract",
+    "faultless.outbox",
+    "faultless.process",
+]
 WORKERS = "worker"
+WORKER_SOURCES = [path for path in SOURCES if {WORKERS, "target_path"} & set(path.parts)]
+WORKER_PACKAGES = {path.name for path in (ROOT / "src").rglob("faultless_*") if path.is_dir()}
+WORKER_ENGINES = {"_pytest", "pluggy", "pytest", "crosshair", "z3", "icontract", "deal"}
 LONGEST_FILE = 400
 
 
@@ -70,15 +87,55 @@ def test_a_planted_broad_except_is_seen() -> None:
     assert list(broad_excepts("try:\n    pass\nexcept Exception:\n    clean()\n    raise\n")) == []
 
 
-def test_tests_neither_mock_nor_sleep() -> None:
-    pattern = re.compile(r"unittest\.mock|MagicMock|\btime\.sleep\(")
-    allowed = {"tests/repo/test_house.py", "tests/wire/specimen.py"}
-    found = [
-        relative(path)
-        for path in sorted((ROOT / "tests").rglob("*.py"))
-        if relative(path) not in allowed and pattern.search(path.read_text())
-    ]
-    assert found == []
+def calls_of_sleep(source: str) -> Iterator[int]:
+    """Calls in the code itself; programs that a test writes may sleep as long as they like."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            if called == "sleep" or called.endswith(".sleep"):
+                yield node.lineno
+
+
+@pytest.mark.parametrize("path", TESTS, ids=relative)
+def test_a_test_waits_for_a_condition_with_a_deadline_and_never_sleeps(path: Path) -> None:
+    if relative(path) not in MAY_SLEEP:
+        assert list(calls_of_sleep(path.read_text())) == []
+
+
+def test_a_planted_sleep_of_any_library_is_seen() -> None:
+    assert list(calls_of_sleep("import anyio\nanyio.sleep(1)\n")) == [2]
+    assert list(calls_of_sleep("from time import sleep\nsleep(1)\n")) == [2]
+
+
+def test_tests_do_not_mock() -> None:
+    pattern = re.compile(r"unittest\.mock|MagicMock")
+    own = Path(__file__)
+    assert [relative(path) for path in TESTS if path != own and pattern.search(path.read_text())] == []
+
+
+def imported_modules(source: str) -> Iterator[str]:
+    """Of an import that really happens; relative ones stay in the package."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            node.body = [ast.Pass()]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module or ""
+
+
+@pytest.mark.parametrize("path", WORKER_SOURCES, ids=relative)
+def test_a_worker_imports_nothing_of_the_house(path: Path) -> None:
+    allowed = sys.stdlib_module_names | WORKER_PACKAGES | WORKER_ENGINES
+    foreign = {name.split(".")[0] for name in imported_modules(path.read_text())} - allowed
+    assert foreign == set()
+
+
+def test_a_planted_import_of_the_house_is_seen_and_one_for_types_is_not() -> None:
+    assert list(imported_modules("from faultless.kit import log\n")) == ["faultless.kit"]
+    assert list(imported_modules("if TYPE_CHECKING:\n    from faultless.kit import log\n")) == []
 
 
 def test_nothing_names_a_registry_or_a_machine() -> None:
@@ -107,9 +164,30 @@ def test_the_readme_is_one_page() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 150
 
 
-@pytest.mark.parametrize("name", ["faultless", "faultless.client", "faultless.contract", "faultless.process"])
+def bound_names(source: str) -> set[str]:
+    """Public names that a package's own code binds, but for its helpers from other libraries."""
+    bound: set[str] = set()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("faultless"):
+            bound |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.If):
+            bound |= bound_names("\n".join(ast.unparse(inner) for inner in node.body))
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            bound.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            bound |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return {name for name in bound if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("name", PUBLIC_PACKAGES)
 def test_a_public_package_exports_exactly_what_it_lists(name: str) -> None:
     module = importlib.import_module(name)
-    exported = [entry for entry in module.__all__ if not hasattr(module, entry)]
-    assert exported == []
-    assert sorted(module.__all__, key=str.swapcase) == sorted(set(module.__all__), key=str.swapcase)
+    assert [entry for entry in module.__all__ if not hasattr(module, entry)] == []
+    assert bound_names(Path(str(module.__file__)).read_text()) == set(module.__all__)
+    assert len(module.__all__) == len(set(module.__all__))
+
+
+def test_a_planted_name_that_is_not_listed_is_seen() -> None:
+    planted = "from faultless.contract import Fault as Hidden\n__all__ = []\ndef shown(): ...\n"
+    assert bound_names(planted) == {"Hidden", "shown"}

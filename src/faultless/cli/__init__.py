@@ -13,14 +13,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from faultless.cli.lookup import load
 from faultless.contract import Fault, FaultKind
+from faultless.servers import SERVERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 VERDICT, BAD_NEWS, FAULT = 0, 1, 2
 INTERRUPTED = 130
-COMMANDS = ("serve", "call", "tools", "config", "doctor", "login", "outbox")
+COMMANDS = {
+    "serve": "Serve on stdin and stdout, for an MCP client.",
+    "call": "Call one tool and show the verdict or the fault.",
+    "tools": "The tools of a server and their parameters.",
+    "config": "What to paste into a client's settings.",
+    "doctor": "What works here, what is missing, how to get it.",
+    "login": "Log in to a service with a browser, once.",
+    "outbox": "Send approved drafts from an Obsidian vault.",
+}
+"""Each is a module of this package, imported when it is asked for."""
 
 HELP = """\
 MCP servers that agree on what an error is.
@@ -40,7 +51,11 @@ Exit status: 0 a verdict, 1 a verdict with bad news (red tests, a counterexample
 
 
 class Commands(click.Group):
-    """Commands imported when they are asked for."""
+    """Commands imported when they are asked for; the list of them imports none."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
@@ -54,9 +69,6 @@ class Commands(click.Group):
 
 def _own_commands(name: str) -> click.Command | None:
     """What a server brings besides being served."""
-    from faultless.cli.lookup import load  # noqa: PLC0415 - only for names that are no command of ours
-    from faultless.servers import SERVERS  # noqa: PLC0415 - as above
-
     if name not in SERVERS or not SERVERS[name].has_commands:
         return None
     kind = load(name)

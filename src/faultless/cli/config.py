@@ -11,6 +11,7 @@ import click
 
 from faultless.cli.lookup import import_folder, split
 from faultless.cli.options import ByServer, ServerCommand, server_command, serving_arguments, serving_options
+from faultless.kit.root import Root
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,8 +42,6 @@ def make_for(client: str) -> click.Command:
 
         @click.pass_context
         def config(ctx: click.Context, /, root: str, **_others: Any) -> None:  # noqa: ANN401 - taken over by name
-            from faultless.kit.root import Root  # noqa: PLC0415 - --help must be fast
-
             words = server_command(name, serving_arguments(ctx, options, Root(root).path))
             # The client starts it elsewhere, where a module of the current folder would not be found.
             local = ":" in name and not split(name)[0].endswith(".py")
@@ -75,6 +74,5 @@ command = click.Group(
     "config",
     commands={client: make_for(client) for client in PLACES},
     help=HELP,
-    short_help="What to paste into a client's settings.",
     subcommand_metavar="CLIENT NAME [OPTIONS]...",
 )

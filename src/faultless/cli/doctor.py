@@ -11,18 +11,19 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 import click
+from rich.text import Text
 
-from faultless.cli import VERDICT
+from faultless.cli import VERDICT, show
 from faultless.cli.lookup import load
 from faultless.cli.options import server_command
 from faultless.contract import Fault, FaultKind
+from faultless.kit.command import Check
+from faultless.kit.root import Root
 from faultless.servers import SERVERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from faultless.kit.command import Check
 
 MISSING = 1
 OLDEST_PYTHON = (3, 11)
@@ -49,7 +50,7 @@ class Finding:
     needed: bool = True
 
 
-@click.command("doctor", help=HELP, short_help="What works here, what is missing, how to get it.")
+@click.command("doctor", help=HELP)
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option(
     "--root",
@@ -59,8 +60,6 @@ class Finding:
     help="The folder servers may touch.",
 )
 def command(names: tuple[str, ...], root: str) -> int:
-    from faultless.kit.root import Root  # noqa: PLC0415 - --help must be fast
-
     folder = Root(root).path
     missing = _print_section("this installation", _look_around())
     for name in names or sorted(SERVERS):
@@ -70,10 +69,6 @@ def command(names: tuple[str, ...], root: str) -> int:
 
 def _print_section(title: str, findings: Iterator[Finding]) -> bool:
     """Printed as found: starting servers takes its time. True when something needed is missing."""
-    from rich.text import Text  # noqa: PLC0415 - --help must be fast
-
-    from faultless.cli import show  # noqa: PLC0415 - as above
-
     screen = show.console()
     screen.print(title, style="bold")
     missing = False
@@ -96,8 +91,6 @@ def _print_section(title: str, findings: Iterator[Finding]) -> bool:
 
 
 def _look_around() -> Iterator[Finding]:
-    from faultless.kit.command import Check  # noqa: PLC0415 - as above
-
     yield Finding(
         Check(
             "python",
@@ -113,8 +106,6 @@ def _look_around() -> Iterator[Finding]:
 
 
 def _check_mcp() -> Check:
-    from faultless.kit.command import Check  # noqa: PLC0415 - as above
-
     try:
         found = version("mcp")
     except PackageNotFoundError:
@@ -124,8 +115,6 @@ def _check_mcp() -> Check:
 
 
 def _look_at(name: str, folder: Path, *, needed: bool) -> Iterator[Finding]:
-    from faultless.kit.command import Check  # noqa: PLC0415 - as above
-
     try:
         kind = load(name)
     except Fault as fault:
@@ -141,13 +130,12 @@ def _look_at(name: str, folder: Path, *, needed: bool) -> Iterator[Finding]:
 
 
 def _check_answer(name: str, folder: Path) -> Check:
-    from faultless.cli import wire  # noqa: PLC0415 - the SDK is slow to import
-    from faultless.kit.command import Check  # noqa: PLC0415 - as above
+
+    from faultless.cli import conversation  # noqa: PLC0415 - the SDK is slow to import, --help must not be
 
     started = time.monotonic()
     try:
-        server = wire.Server(server_command(name, ["--root", str(folder)]))
-        tools = wire.converse(server, lambda peer: peer.list_tools())
+        tools = conversation.list_tools(conversation.Server(server_command(name, ["--root", str(folder)])))
     except Fault as fault:
         return Check("answers", ok=False, found=fault.message, fix=fault.hint or "")
     return Check("answers", ok=True, found=f"{len(tools)} tools in {time.monotonic() - started:.1f} s")

@@ -8,6 +8,8 @@ import click
 
 from faultless.cli.options import ByServer, ServerCommand, serving_options, settings_arguments
 from faultless.contract import Fault
+from faultless.kit import log
+from faultless.kit.root import Root
 
 if TYPE_CHECKING:
     from faultless.kit.command import ServerKind
@@ -27,8 +29,6 @@ ends when its input does, or on SIGTERM or SIGINT.
 
 def make(name: str, kind: ServerKind) -> click.Command:
     def serve(**values: Any) -> int:  # noqa: ANN401 - the options of a server known only now
-        from faultless.kit import log  # noqa: PLC0415 - --help must be fast
-
         log.configure()
         shared = {key: values.pop(key) for key in ("faults", "debug", "max_frame_bytes")}
         try:
@@ -51,10 +51,8 @@ def make(name: str, kind: ServerKind) -> click.Command:
 
 
 def _build(kind: ServerKind, folder: str, options: dict[str, Any]) -> Toolset:
-    from faultless.kit.root import Root  # noqa: PLC0415 - see serve
-
     root = Root(folder).path
     return kind.build_toolset(kind.settings(root=root, **options) if kind.settings else None)
 
 
-command = ByServer("serve", make, help=HELP, short_help="Serve on stdin and stdout, for an MCP client.")
+command = ByServer("serve", make, help=HELP)

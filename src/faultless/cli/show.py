@@ -7,6 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
+from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from faultless.contract import Fault, Json, Reading, read
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from faultless.client import Reply
     from faultless.kit.command import ServerKind
 
 PIPE_COLUMNS = 200
@@ -87,29 +90,29 @@ def _retry(fault: Fault) -> str:
     return fault.facts.retry.value + (f", after {after:g} s" if after is not None else "")
 
 
-def render_verdict(
-    kind: ServerKind | None, tool: str, payload: dict[str, Any] | None, text: str
-) -> RenderableType:
+def print_reply(kind: ServerKind | None, tool: str, reply: Reply, title: str, style: str) -> None:
     """As the server's author wants it shown, or every field in its order."""
-    if payload is None:
-        return Text(clean(text, LONGEST_TEXT))
-    safe = cleaned(payload)
-    own = kind.render(tool, safe) if kind is not None else None
-    return render_value(safe) if own is None else own
+    shown: list[RenderableType] = [Text(title, style)]
+    attached = render_attachments(reply.content)
+    if isinstance(reply.value, dict):
+        safe = cleaned(reply.value)
+        own = kind.render(tool, safe) if kind is not None else None
+        verdict = render_value(safe) if own is None else own
+    else:
+        verdict = Text(clean(reply.text, LONGEST_TEXT))
+    if reply.text or not attached:
+        shown.append(verdict)
+    emit(console(), *shown, *attached)
 
 
-def render_attachments(content: Sequence[Json]) -> Sequence[RenderableType]:
-    """A line for each block that is no text: a terminal cannot show it, but must not hide it either."""
-    return [Text(f"[{_attachment(block)}]", "cyan") for block in content if _is_attachment(block)]
+def render_attachments(content: Sequence[Json]) -> list[Text]:
+    """A line for each block that is not text: a terminal cannot show it, but must not hide it either."""
+    blocks = [block for block in content if isinstance(block, dict) and block.get("type") != "text"]
+    return [Text(f"[{_attachment(block)}]", "cyan") for block in blocks]
 
 
-def _is_attachment(block: Json) -> bool:
-    return isinstance(block, dict) and block.get("type") != "text"
-
-
-def _attachment(block: Json) -> str:
+def _attachment(fields: dict[str, Json]) -> str:
     """Kind and size of an image, a sound or a resource; the whole of it is in the raw response."""
-    fields = block if isinstance(block, dict) else {}
     inner = fields.get("resource")
     told = inner if isinstance(inner, dict) else fields
     encoded = str(told.get("data") or told.get("blob") or "")
@@ -155,3 +158,32 @@ def _labelled(label: str, item: Json) -> Iterable[str]:
     else:
         yield label
         yield from (f"  {line}" for line in lines)
+
+
+def render_tool(tool: dict[str, Any]) -> RenderableType:
+    schema = tool.get("inputSchema", {})
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name, rule in schema.get("properties", {}).items():
+        star = "*" if name in schema.get("required", ()) else ""
+        table.add_row(Text(f"{name}{star}", "cyan"), _describe_type(rule), Text(rule.get("description", "")))
+    first_words = str(tool.get("description", "")).split("\n\n")[0].replace("\n", " ")
+    marks = ", ".join(_marks(tool.get("annotations") or {}))
+    title = Text.assemble((tool["name"], "bold"), ("  " + marks, "dim"))
+    return Group(title, Padding(Text(first_words), (0, 0, 0, 2)), Padding(table, (0, 0, 1, 4)))
+
+
+def _describe_type(rule: dict[str, Any]) -> str:
+    if "enum" in rule:
+        return " | ".join(str(value) for value in rule["enum"])
+    options = rule.get("anyOf") or rule.get("oneOf")
+    if options:
+        return " | ".join(_describe_type(option) for option in options)
+    if rule.get("type") == "array":
+        return f"list of {_describe_type(rule.get('items', {}))}"
+    default = f" = {rule['default']!r}" if rule.get("default") is not None else ""
+    return str(rule.get("type", rule.get("$ref", "any")).rpartition("/")[2]) + default
+
+
+def _marks(annotations: dict[str, Any]) -> list[str]:
+    words = {"readOnlyHint": "read-only", "destructiveHint": "destructive", "idempotentHint": "idempotent"}
+    return [word for key, word in words.items() if annotations.get(key)]
