@@ -19,6 +19,7 @@ COMPILE = [
 ]
 TARGETS = {
     "dev": ["pyproject.toml", "--all-extras", "--group=dev"],
+    "base": ["pyproject.toml", "--constraint=requirements/dev.txt"],
     **{path.stem: [f"requirements/{path.name}"] for path in sorted((ROOT / "requirements").glob("*.in"))},
 }
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from typing import TYPE_CHECKING, Any
 
 from faultless.contract import Fault, FaultKind, Json
+from faultless.contract.text import find_near
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +16,6 @@ Schema = dict[str, Any]
 _YES, _NO = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
 _INTEGER = re.compile(r"[+-]?\d{1,4000}")
 _OPENING, _CLOSING = "[({", "])}"
-_COMBINED = ("anyOf", "oneOf", "allOf")
 DEEPEST_RULE = 20
 
 
@@ -58,7 +57,7 @@ def _property(key: str, schema: Schema | None) -> Schema:
         return known[key]
     if schema.get("additionalProperties", True) is not False:
         return {}
-    close = difflib.get_close_matches(key, known, n=3)
+    close = find_near(key, known)
     listed = f"parameters: {', '.join(known)}" if known else "the tool takes no parameters"
     raise _wrong(
         key, "is no parameter of this tool", f"did you mean {' or '.join(close)}?" if close else listed
@@ -67,15 +66,12 @@ def _property(key: str, schema: Schema | None) -> Schema:
 
 def _read(key: str, texts: list[str], rule: Schema, schema: Schema) -> Json:
     kinds = _kinds(rule, schema)
-    if "array" in kinds and not (len(texts) == 1 and _fits_scalar(texts[0], kinds)):
+    is_null = texts == ["null"] and "null" in kinds
+    if "array" in kinds and not is_null:
         return _read_list(key, texts, rule, schema)
     if len(texts) > 1:
         raise _wrong(key, "is given more than once and is no list", "give it once")
     return _read_one(key, texts[0], kinds)
-
-
-def _fits_scalar(text: str, kinds: Mapping[str, Schema]) -> bool:
-    return text == "null" and "null" in kinds
 
 
 def _read_list(key: str, texts: list[str], rule: Schema, schema: Schema) -> Json:
@@ -128,7 +124,9 @@ def _kinds(rule: Schema, schema: Schema, depth: int = 0) -> dict[str, Schema]:
     if depth > DEEPEST_RULE:
         return {}
     found: dict[str, Schema] = {}
-    for part in [*_referred(rule, schema), *(one for word in _COMBINED for one in rule.get(word, ()))]:
+    referred = schema.get("$defs", {}).get(str(rule.get("$ref", "")).removeprefix("#/$defs/"))
+    combined = [one for word in ("anyOf", "oneOf", "allOf") for one in rule.get(word, ())]
+    for part in [*combined, referred] if referred else combined:
         found.update(_kinds(part, schema, depth + 1))
     named = rule.get("type", ())
     for name in [named] if isinstance(named, str) else named:
@@ -136,12 +134,6 @@ def _kinds(rule: Schema, schema: Schema, depth: int = 0) -> dict[str, Schema]:
     for value in [*rule.get("enum", ()), *([rule["const"]] if "const" in rule else ())]:
         found.setdefault(_type_name(value), rule)
     return found
-
-
-def _referred(rule: Schema, schema: Schema) -> list[Schema]:
-    name = str(rule.get("$ref", "")).removeprefix("#/$defs/")
-    definitions: dict[str, Schema] = schema.get("$defs", {})
-    return [definitions[name]] if name in definitions else []
 
 
 def _type_name(value: object) -> str:

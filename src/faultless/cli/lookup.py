@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from faultless.contract import Fault, FaultKind
+from faultless.contract.text import find_near
 from faultless.servers import SERVERS
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _import_file(name: str) -> ModuleType:
 
 
 def _unknown(name: str) -> Fault:
-    close = difflib.get_close_matches(name, SERVERS, n=1)
+    close = find_near(name, SERVERS, most=1)
     choices = ", ".join(sorted(SERVERS)) or "none"
     return Fault(
         FaultKind.NOT_FOUND,

@@ -162,10 +162,16 @@ def _make_option(name: str, described: Option, hint: Any, default: Any) -> click
         default=default,
         show_default=described.shown_default or is_set,
         envvar=described.variable,
-        metavar=described.metavar,
+        metavar=described.metavar or _name_value(name, hint),
         hidden=described.hidden,
         help=described.help,
     )
+
+
+def _name_value(name: str, hint: Any) -> str | None:  # noqa: ANN401 - a type
+    if _element(hint) not in {int, float}:
+        return None
+    return "SECONDS" if name.endswith("seconds") else "N"
 
 
 def _element(hint: Any) -> Any:  # noqa: ANN401 - a type
