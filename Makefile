@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE  # else every process of the suite compiles all it imports
 
-.PHONY: help setup demo test test-all check format bench docs lock clean
+.PHONY: help setup demo test test-all coverage check format bench docs lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -26,11 +26,20 @@ test: setup  ## the whole suite
 test-all: setup  ## the suite with the heavy and networked checks
 	$(BIN)/pytest -q
 
-check: setup  ## formatting, lint, types, import directions
+coverage: setup  ## branch coverage of the rooms everything stands on, with a floor for each
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -q -m "not heavy" tests/contract tests/process tests/kit tests/client tests/wire tests/cli
+	$(BIN)/coverage combine --quiet
+	@for floor in contract:95 process:85 kit:90 client:90; do \
+		$(BIN)/coverage report --include="src/faultless/$${floor%:*}/*" --fail-under=$${floor#*:} || exit 1; \
+	done
+
+check: setup  ## formatting, lint, types, import directions, unused code
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/vulture
 
 format: setup  ## write what `check` asks for, where a tool can
 	$(BIN)/ruff format .
@@ -46,4 +55,4 @@ lock: setup  ## re-pin requirements/ from pyproject.toml
 	$(BIN)/python requirements/lock.py
 
 clean:  ## remove what setup and bench made
-	rm -rf .venv .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*
