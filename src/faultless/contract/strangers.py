@@ -12,7 +12,7 @@ from faultless.contract.text import clean
 from faultless.contract.vocabulary import LONGEST_PROSE, name_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from faultless.contract.fault import Json
 
@@ -85,17 +85,15 @@ def _has_failed_row(payload: dict[str, Json]) -> bool:
     return any(isinstance(rows, list) and any(is_failed(row) for row in rows) for rows in lists)
 
 
-def _contradicts_itself(payload: dict[str, Json]) -> bool:
-    return _claims_success(payload) and isinstance(error := payload.get("error"), str | dict) and bool(error)
-
-
 # A payload of one of these shapes may be bad news inside a job well done.
 SUSPECTED: dict[str, Test] = {
     "partial failure": lambda payload: any(
         _lists_failures(payload.get(name)) for name in ("errors", "failed", "failures")
     ),
     "failed row": _has_failed_row,
-    "success with an error": _contradicts_itself,
+    "success with an error": lambda payload: (
+        _claims_success(payload) and isinstance(error := payload.get("error"), str | dict) and bool(error)
+    ),
 }
 
 # The keys that the tests of both tables look for: a payload with none of them is plain.
@@ -160,7 +158,7 @@ def explain(payload: dict[str, Json], prose: str = "", code: int | None = None) 
     names = [name for name in said if isinstance(name, str) and name.lower() not in _NO_NAMES]
     words = message or skip_json(prose) or next(iter(names), "") or prose
     telling = _TOOL_PREFIX.sub("", words[:LONGEST_PROSE])
-    numbers = [*([] if code is None else [code]), *_list_numbers(fields)]
+    numbers = [value for value in (code, *map(fields.get, _NUMBERS)) if type(value) is int]
     numbers += [int(figure) for figure in _PROSE_NUMBER.findall(telling)]
     is_limit = fields.get("rate_limited") is True
     kind = FaultKind.RATE_LIMITED if is_limit else name_kind(names, numbers, telling)
@@ -203,13 +201,6 @@ def _find_message(fields: dict[str, Json]) -> tuple[str | None, str]:
 def skip_json(prose: str) -> str:
     stripped = prose.strip()
     return "" if stripped.startswith(("{", "[")) else stripped
-
-
-def _list_numbers(fields: dict[str, Json]) -> Iterator[int]:
-    for name in _NUMBERS:
-        value = fields.get(name)
-        if isinstance(value, int) and not isinstance(value, bool):
-            yield value
 
 
 def _find_wait(fields: dict[str, Json], prose: str) -> float | None:

@@ -241,14 +241,10 @@ VOCABULARY = (
 )
 
 
-def _list_own_names() -> Iterator[tuple[str, FaultKind]]:
-    """The kinds' names in the dialects that give each kind its own; `status` has one name for several."""
-    for dialect in (Dialect.JSONRPC, Dialect.ERROR_KEY, Dialect.SPLIT):
-        yield from ((name, kind) for kind, name in NAMES[dialect].items() if name)
-
-
 _CLEAR = {word: said.kind for said in VOCABULARY for word in f"{said.numbers} {said.names}".split()}
-_CLEAR |= dict(_list_own_names())
+# Not `status`, which has one name for several kinds.
+for _dialect in (Dialect.JSONRPC, Dialect.ERROR_KEY, Dialect.SPLIT):
+    _CLEAR |= {name: kind for kind, name in NAMES[_dialect].items() if name}
 _VAGUE = {word: said.kind for said in VOCABULARY for word in said.vaguely.split()}
 # Patterns are compiled on first use, so that a server that only writes starts without them.
 _SURE_PHRASES = [(phrase, said.kind) for said in VOCABULARY for phrase in said.surely]

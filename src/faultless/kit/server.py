@@ -107,7 +107,9 @@ class Boundary:
                 raise self.toolset.left_out.get(params.name) or _unknown_tool(params.name, self.toolset.tools)
             output = await self._contain(self._run(tool, params.arguments or {}, call))
             outcome = "answered"
-            return _success(output, call.meta)
+            return _result(
+                output.text, output.payload, call.meta, is_error=False, content=list(output.content) or None
+            )
         except Fault as fault:
             outcome = fault.kind.value
             return self._written(fault, tool, call)
@@ -233,11 +235,6 @@ def _listed(tool: Tool) -> types.Tool:
         output_schema=tool.output_schema,
         annotations=annotations,
     )
-
-
-def _success(output: Output, meta: Mapping[str, Json]) -> dict[str, Any]:
-    content = list(output.content) or None
-    return _result(output.text, output.payload, meta, is_error=False, content=content)
 
 
 def _result(

@@ -199,16 +199,13 @@ def _runner(
             if wants_call
             else functools.partial(function, arguments)
         )
-        answer = await bound() if is_async else await _in_thread(bound)
-        return check_answer(answer_model, answer)
+        if is_async:
+            return check_answer(answer_model, await bound())
+        from anyio import to_thread  # noqa: PLC0415 - most servers have no sync tools and start sooner without it
+
+        return check_answer(answer_model, await to_thread.run_sync(bound, abandon_on_cancel=True))
 
     return run
-
-
-async def _in_thread(function: Callable[[], R]) -> R:
-    from anyio import to_thread  # noqa: PLC0415 - most servers have no sync tools and start sooner without it
-
-    return await to_thread.run_sync(function, abandon_on_cancel=True)
 
 
 A = TypeVar("A", bound=Arguments)
