@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from faultless.contract import FACTS, Dialect, FaultKind
-from faultless.contract.dialects import NAMES, split, status
+from faultless.contract.dialects import MODULE_NAME, NAMES, OUTPUT, choose_split_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,9 +35,9 @@ reading gives back exactly the fault that was written.
 
 - `jsonrpc`: a JSON-RPC error; the name stands in `data.error_type`, the details directly in `data`.
 - `status`: a result with `status: "error"`; the name stands in `error_type`. A module that will not load is
-  `{status.MODULE_NAME}`.
+  `{MODULE_NAME}`.
 - `error_key`: a result; the name stands in `error`.
-- `split`: a JSON-RPC error, or, where the tool ran and failed, a result with its `{split.OUTPUT}` and the
+- `split`: a JSON-RPC error, or, where the tool ran and failed, a result with its `{OUTPUT}` and the
   `fault` beside it.
 
 An unknown tool is a JSON-RPC error in every dialect.
@@ -47,7 +47,7 @@ An unknown tool is a JSON-RPC error in every dialect.
 def render_faults() -> str:
     kinds = ([_code(kind), facts.when, str(facts.code), facts.retry] for kind, facts in FACTS.items())
     names = (
-        [_code(kind), *(_code(NAMES[dialect][kind]) for dialect in Dialect), str(split.choose_code(kind))]
+        [_code(kind), *(_code(NAMES[dialect][kind]) for dialect in Dialect), str(choose_split_code(kind))]
         for kind in FaultKind
     )
     return "\n".join(
@@ -81,7 +81,7 @@ def list_stale(folder: Path) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None, folder: Path = FOLDER) -> int:
-    parser = argparse.ArgumentParser(prog="python -m docs.generate", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m docs.generate", description="Write the reference pages.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a page is stale")
     is_check = parser.parse_args(arguments).check
     stale = list_stale(folder)

@@ -6,6 +6,7 @@ import pytest
 
 from faultless.contract import FACTS, Dialect, ErrorReply, Fault, FaultKind, Json, ResultReply, write
 from faultless.contract.dialects import NAMES
+from tests.contract.responses import to_response
 
 TIMED_OUT = Fault(
     FaultKind.TIMEOUT,
@@ -76,12 +77,15 @@ def test_jsonrpc_as_a_result_carries_message_and_data_in_both_halves() -> None:
     assert isinstance(reply, ResultReply)
     assert isinstance(error, ErrorReply)
     assert reply.payload == {"message": TIMED_OUT.message, **error.data}
-    result = reply.to_response()["result"]
+    result = to_response(reply)["result"]
     assert isinstance(result, dict)
     assert result["isError"] is True
     assert result["structuredContent"] == reply.payload
-    assert result["content"] == [{"type": "text", "text": reply.text}]
-    assert json.loads(reply.text) == reply.payload
+    assert isinstance(result["content"], list)
+    (block,) = result["content"]
+    assert isinstance(block, dict)
+    assert block["type"] == "text"
+    assert json.loads(str(block["text"])) == reply.payload
 
 
 def test_status_keeps_the_normal_fields_at_their_empty_values() -> None:

@@ -18,8 +18,9 @@ from faultless.contract import (
     read,
     write,
 )
-from faultless.contract.dialects.jsonrpc import REFUSAL_FIELDS, RUN_FIELDS, TAKEN
+from faultless.contract.dialects import REFUSAL_FIELDS, RUN_FIELDS, TAKEN
 from faultless.contract.portable import make_portable
+from tests.contract.responses import to_response
 
 # The machine may be busy: no deadline for an example.
 per_form = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
@@ -77,7 +78,7 @@ def assert_same_fault(found: Fault | None, fault: Fault) -> None:
 
 
 def write_any(fault: Fault, dialect: Dialect, empty: dict[str, Json], *, as_result: bool) -> dict[str, Any]:
-    response = write(fault, dialect, empty=empty, as_result=as_result).to_response()
+    response = to_response(write(fault, dialect, empty=empty, as_result=as_result))
     wire: dict[str, Any] = json.loads(json.dumps({"jsonrpc": "2.0", "id": 1, **response}).encode())
     return wire
 
@@ -115,7 +116,7 @@ def test_a_field_lost_on_the_way_is_noticed(name: str) -> None:
     torn = ResultReply({**reply.payload, name: {} if name == "details" else None})
 
     with pytest.raises(AssertionError):
-        assert_reads_back(fault, torn.to_response())
+        assert_reads_back(fault, to_response(torn))
 
 
 @KINDS
@@ -222,7 +223,7 @@ def test_writing_is_total_and_always_encodes(
     dialect: Dialect, as_result: bool, parts: dict[str, Any]
 ) -> None:
     for kind in FaultKind:
-        response = write(Fault(kind, **parts), dialect, as_result=as_result).to_response()
+        response = to_response(write(Fault(kind, **parts), dialect, as_result=as_result))
 
         json.dumps(response, ensure_ascii=False, allow_nan=False).encode()
         assert read(response).fault is not None

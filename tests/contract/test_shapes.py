@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultless.contract import Certainty, FaultKind, Json, read, shapes
-from faultless.contract.foreign import name_kind
+from faultless.contract import Certainty, FaultKind, Json, read, strangers
+from faultless.contract.vocabulary import name_kind
 
 DECLARED, RECOGNISED, SUSPECTED = Certainty.DECLARED, Certainty.RECOGNISED, Certainty.SUSPECTED
 
@@ -233,6 +233,6 @@ def test_names_numbers_and_words_are_weighed(
     )
 )
 def test_a_payload_without_a_telling_key_passes_every_test(payload: dict[str, Json]) -> None:
-    tests = [*shapes.RECOGNISED.values(), *shapes.SUSPECTED.values()]
-    assert shapes.TELLING.isdisjoint(payload)
+    tests = [*strangers.RECOGNISED.values(), *strangers.SUSPECTED.values()]
+    assert strangers.TELLING.isdisjoint(payload)
     assert not any(test(payload) for test in tests)

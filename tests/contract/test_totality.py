@@ -1,16 +1,16 @@
 """Every kind has its facts and its names; a table with a hole turns the check red."""
 
-import re
 from collections.abc import Mapping
 
 import pytest
 
 from faultless import contract
-from faultless.contract import FACTS, Dialect, FaultKind, KindFacts, Retry, kinds
-from faultless.contract.dialects import FORMS, NAMES, names
-from faultless.contract.dialects.names import Names
-from faultless.contract.foreign import TABLE, name_kind, read_table
-from faultless.contract.kinds import INTERNAL_ERROR_CODE, INVALID_PARAMS_CODE, SERVER_ERROR_CODE
+from faultless.contract import FACTS, Dialect, FaultKind, KindFacts, Retry
+from faultless.contract.dialects import FORMS, NAMES
+from faultless.contract.fault import INTERNAL_ERROR_CODE, INVALID_PARAMS_CODE, SERVER_ERROR_CODE
+from faultless.contract.vocabulary import VOCABULARY, Said, name_kind
+
+Names = Mapping[Dialect, Mapping[FaultKind, str | None]]
 
 # A dash in the design's table: the source document gives a validation failure no error_type.
 NAMELESS = {(Dialect.JSONRPC, FaultKind.INVALID_PARAMS)}
@@ -34,10 +34,14 @@ def find_name_gaps(table: Names) -> list[tuple[Dialect, FaultKind]]:
     ]
 
 
-def without_row(text: str, kind: FaultKind) -> str:
-    fewer, count = re.subn(rf"(?m)^{kind} .*\n", "", text)
-    assert count >= 1
-    return fewer
+def find_clashes(vocabulary: tuple[Said, ...]) -> set[str]:
+    """Words that mean two kinds by the same evidence."""
+    clashes: set[str] = set()
+    for evidence in ("surely", "names", "numbers", "phrases", "vaguely"):
+        listed = [getattr(said, evidence) for said in vocabulary]
+        words = [word for said in listed for word in (said.split() if isinstance(said, str) else said)]
+        clashes |= {word for word in words if words.count(word) > 1}
+    return clashes
 
 
 def test_every_kind_has_its_facts() -> None:
@@ -53,8 +57,11 @@ def test_every_kind_has_a_name_in_every_dialect() -> None:
 
 @pytest.mark.parametrize("kind", FaultKind)
 def test_a_row_taken_out_of_a_table_is_noticed(kind: FaultKind) -> None:
-    facts = kinds._read_table(without_row(kinds.__doc__ or "", kind))
-    fewer_names = names.read_table(without_row(names.__doc__ or "", kind))
+    facts = {other: told for other, told in FACTS.items() if other is not kind}
+    fewer_names = {
+        dialect: {other: name for other, name in names.items() if other is not kind}
+        for dialect, names in NAMES.items()
+    }
 
     assert find_facts_gaps(facts) == [kind]
     expected = [(dialect, kind) for dialect in Dialect if (dialect, kind) not in NAMELESS]
@@ -62,33 +69,36 @@ def test_a_row_taken_out_of_a_table_is_noticed(kind: FaultKind) -> None:
 
 
 def test_a_cell_taken_out_of_the_names_is_noticed() -> None:
-    torn = (names.__doc__ or "").replace("mcp_unavailable    unavailable", "-                  unavailable")
+    torn = NAMES | {Dialect.ERROR_KEY: NAMES[Dialect.ERROR_KEY] | {FaultKind.UNAVAILABLE: None}}
 
-    assert find_name_gaps(names.read_table(torn)) == [(Dialect.ERROR_KEY, FaultKind.UNAVAILABLE)]
+    assert find_name_gaps(torn) == [(Dialect.ERROR_KEY, FaultKind.UNAVAILABLE)]
 
 
 def test_a_kind_the_list_does_not_have_is_refused() -> None:
     with pytest.raises(ValueError, match="melted"):
-        names.read_table((names.__doc__ or "") + "melted melted melted melted melted\n")
+        FaultKind("melted")
+
+
+def test_a_kind_cannot_be_listed_without_its_facts() -> None:
+    with pytest.raises(TypeError, match="when"):
+        KindFacts(Retry.NEVER)  # type: ignore[call-arg]  # the point
 
 
 @pytest.mark.parametrize("kind", FaultKind)
 def test_strangers_can_say_every_kind_by_name_and_in_words(kind: FaultKind) -> None:
     assert name_kind([kind], [], "") is kind
-    assert kind in {named for rows in TABLE.values() for _, named in rows}
+    assert kind in {said.kind for said in VOCABULARY}
 
 
 def test_no_name_or_number_means_two_kinds() -> None:
-    for by, rows in TABLE.items():
-        said = [item for item, _ in rows]
-        assert len(said) == len(set(said)), by
+    assert len({said.kind for said in VOCABULARY}) == len(VOCABULARY)
+    assert find_clashes(VOCABULARY) == set()
 
 
 def test_a_name_given_to_two_kinds_is_noticed() -> None:
-    table = read_table("kind by what\nconflict name gone\nnot_found name gone")
-    said = [item for rows in table.values() for item, _ in rows]
-
-    assert len(said) != len(set(said))
+    assert find_clashes(
+        (Said(FaultKind.CONFLICT, names="gone"), Said(FaultKind.NOT_FOUND, names="a gone"))
+    ) == {"gone"}
 
 
 def test_the_public_names_exist() -> None:

@@ -1,4 +1,4 @@
-"""Properties of cutting and parsing frames that no list of cases can show."""
+"""Properties of parsing frames that no list of cases can show."""
 
 import json
 
@@ -7,18 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultless.kit.frames import Frame, FrameSplitter, RejectedFrameError, parse_frame, recover_id
+from faultless.kit.frames import RejectedFrameError, parse_frame, recover_id
+from faultless.process.lines import Line
 
 LIMIT = 1000
 
 
-def whole(line: bytes) -> Frame:
-    return Frame(line, len(line), is_whole=True)
-
-
 def parsed_or_refused(line: bytes) -> types.JSONRPCMessage | RejectedFrameError | None:
     try:
-        return parse_frame(whole(line), LIMIT)
+        return parse_frame(Line(line, len(line)), LIMIT)
     except RejectedFrameError as rejected:
         return rejected
 
@@ -56,25 +53,6 @@ def test_whatever_the_members_a_message_keeps_its_id_or_is_refused(value: dict[s
         assert outcome.message_id == value["id"]
     if isinstance(outcome, types.JSONRPCRequest):
         assert (outcome.id, type(outcome.id)) == (value["id"], type(value["id"]))
-
-
-@given(st.lists(st.binary(max_size=40), max_size=20), st.data())
-def test_frames_do_not_depend_on_how_the_bytes_arrive(lines: list[bytes], data: st.DataObject) -> None:
-    stream = b"\n".join(line.replace(b"\n", b"") for line in lines)
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=10)))
-    pieces = [stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
-    splitter = FrameSplitter(LIMIT)
-    frames = [frame for piece in pieces for frame in splitter.feed(piece)] + splitter.finish()
-    expected = stream.split(b"\n")
-    assert [frame.line for frame in frames] == (expected if expected[-1] else expected[:-1])
-
-
-def test_an_endless_line_is_not_kept() -> None:
-    splitter = FrameSplitter(LIMIT)
-    for _ in range(1000):
-        assert splitter.feed(b"x" * 10_000) == []
-    (frame,) = splitter.feed(b"\n")
-    assert (len(frame.line), frame.size, frame.is_whole) == (LIMIT, 10_000_000, False)
 
 
 @pytest.mark.parametrize(

@@ -234,6 +234,35 @@ warnings.warn('old')
     assert "UserWarning: old" in events[3]["body"]
 
 
+@pytest.mark.parametrize(
+    ("level", "expected"), [("INFO", ["more", "most"]), ("DEBUG", ["some", "more", "most"])]
+)
+def test_what_our_own_modules_log_passes_at_the_configured_level(level: str, expected: list[str]) -> None:
+    code = """
+import logging
+log.configure()
+logging.getLogger('faultless.process.warm').debug('some')
+logging.getLogger('faultless.process.warm').info('more')
+logging.getLogger('faultless.process.warm').error('most')
+logging.getLogger('faultless_stranger').info('not ours')
+logging.getLogger('mcp').info('not ours')
+"""
+    events = run(code, {"FAULTLESS_LOG_LEVEL": level})
+    assert [event["body"] for event in events] == expected
+    assert {event["attributes"]["logger"] for event in events} == {"faultless.process.warm"}
+
+
+@pytest.mark.parametrize("level", ["TRACE", "WARN", "FATAL"])
+def test_our_own_modules_are_silent_below_the_configured_level(level: str) -> None:
+    code = """
+import logging
+log.configure()
+for number in (1, 10, 20, 30, 40, 50): logging.getLogger('faultless.process').log(number, 'x')
+"""
+    names = [event["severity_text"] for event in run(code, {"FAULTLESS_LOG_LEVEL": level})]
+    assert names == NAMES[NAMES.index(level) :]
+
+
 def test_a_forked_child_can_log_while_a_thread_was_logging() -> None:
     code = """
 import os, threading

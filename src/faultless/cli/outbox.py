@@ -61,7 +61,10 @@ def command() -> None:
     """Replaced by HELP above."""
 
 
-@command.command(short_help="Send what is approved, now and from now on.")
+@command.command(
+    short_help="Send what is approved, now and from now on.",
+    help="Settle what may have left, then send what is approved; end with Ctrl-C.",
+)
 @_shared
 @click.option("--once", is_flag=True, help="One pass, then end; exit status 1 if something failed.")
 @click.option("--approve-by-move", is_flag=True, help="Moving a note into Approved/ by hand approves it.")
@@ -74,8 +77,6 @@ def command() -> None:
     help="Between two passes.",
 )
 def run(*, once: bool, approve_by_move: bool, interval: float, **options: Any) -> int:  # noqa: ANN401 - the shared ones
-    """Settle what may have left, then send what is approved; end with Ctrl-C."""
-
     async def work(session: Session) -> int:
         outbox = session.make_outbox(approve_by_move=approve_by_move, on_change=_tell)
         with session.exclude_others():
@@ -91,7 +92,10 @@ def run(*, once: bool, approve_by_move: bool, interval: float, **options: Any) -
     return _converse(work, options)
 
 
-@command.command(short_help="Show a mail exactly, ask, and record the approval.")
+@command.command(
+    short_help="Show a mail exactly, ask, and record the approval.",
+    help="NOTE is a name or a path in the vault.",
+)
 @_shared
 @click.argument("note")
 @click.option("--as", "approved_by", metavar="NAME", help="Who approves (default: your user name).")
@@ -99,8 +103,6 @@ def run(*, once: bool, approve_by_move: bool, interval: float, **options: Any) -
     "--expires-in", type=click.IntRange(min=1), default=7, show_default=True, metavar="DAYS", help="How long."
 )
 def approve(*, note: str, approved_by: str | None, expires_in: int, **options: Any) -> int:  # noqa: ANN401 - the shared ones
-    """NOTE is a name or a path in the vault."""
-
     async def work(session: Session) -> int:
         desk = session.make_desk()
         found, content = await desk.open(note)
@@ -117,13 +119,11 @@ def approve(*, note: str, approved_by: str | None, expires_in: int, **options: A
     return _converse(work, options)
 
 
-@command.command(short_help="Put a note into Rejected/.")
+@command.command(short_help="Put a note into Rejected/.", help="NOTE is a name or a path in the vault.")
 @_shared
 @click.argument("note")
 @click.option("--reason", default="", help="For whoever wrote it.")
 def reject(*, note: str, reason: str, **options: Any) -> int:  # noqa: ANN401 - the shared ones
-    """NOTE is a name or a path in the vault."""
-
     async def work(session: Session) -> int:
         desk = session.make_desk()
         found, _ = await desk.open(note)
@@ -133,13 +133,15 @@ def reject(*, note: str, reason: str, **options: Any) -> int:  # noqa: ANN401 - 
     return _converse(work, options)
 
 
-@command.command(short_help="Say whether a mail whose fate is unknown left.")
+@command.command(
+    short_help="Say whether a mail whose fate is unknown left.",
+    help="For a mail that is unknown, after a look into the account; "
+    "one that did not leave is a draft again.",
+)
 @_shared
 @click.argument("note")
 @click.option("--left/--not-left", required=True, help="Whether you found it among the sent mails.")
 def settle(*, note: str, left: bool, **options: Any) -> int:  # noqa: ANN401 - the shared ones
-    """For a mail that is unknown, after a look into the account; one that did not leave is a draft again."""
-
     async def work(session: Session) -> int:
         _tell(await session.make_desk().settle(note, left=left))
         return VERDICT
@@ -147,12 +149,14 @@ def settle(*, note: str, left: bool, **options: Any) -> int:  # noqa: ANN401 - t
     return _converse(work, options)
 
 
-@command.command("list", short_help="Show every mail and its state.")
+@command.command(
+    "list",
+    short_help="Show every mail and its state.",
+    help="States: drafted, approved, sending, unknown, failed, sent, rejected.",
+)
 @_shared
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def list_(*, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - the shared ones
-    """States: drafted, approved, sending, unknown, failed, sent, rejected."""
-
     async def work(session: Session) -> int:
         rows = await session.list_entries()
         if as_json:

@@ -1,24 +1,5 @@
 """One table for everything the SDK and its transports raise, folded into one Fault.
 
-raised               kind            when
-MCPError             unavailable     the connection ended (a peer's own error is read, not folded)
-ValidationError      upstream_error  the peer's answer breaks the protocol
-RuntimeError         upstream_error  the session cannot go on: versions, rounds, claims, schemas
-TimeoutError         timeout         a wait inside the transport ran out
-OSError              unavailable     the process will not start, the socket fails
-ValueError           usage_error     the command or address can never work
-HTTPError            unavailable     HTTP fails below the protocol
-InvalidURL           usage_error     the address is none
-UnsupportedProtocol  usage_error     the address is none for HTTP
-StreamError          unavailable     HTTP fails half-way
-CookieConflict       unavailable     HTTP fails below the protocol
-SSEError             unavailable     the event stream is none
-StreamableHTTPError  unavailable     the HTTP transport gave up
-ClosedResourceError  unavailable     the stream is closed
-BrokenResourceError  unavailable     the other side is gone
-EndOfStream          unavailable     nothing more will come
-Exception            internal        none of these: a bug in faultless
-
 A group counts as its first member. Cancellation is never folded: it belongs to whoever cancelled.
 """
 
@@ -42,31 +23,28 @@ if TYPE_CHECKING:
     from faultless.client.listing import ListedTool
     from faultless.contract import Layer, Outcome, Reading
 
-_RAISED: dict[str, type[Exception]] = {
-    raised.__name__: raised
-    for raised in (
-        MCPError,
-        ValidationError,
-        RuntimeError,
-        TimeoutError,
-        OSError,
-        ValueError,
-        httpx2.HTTPError,
-        httpx2.InvalidURL,
-        httpx2.UnsupportedProtocol,
-        httpx2.StreamError,
-        httpx2.CookieConflict,
-        httpx2.SSEError,
-        StreamableHTTPError,
-        anyio.ClosedResourceError,
-        anyio.BrokenResourceError,
-        anyio.EndOfStream,
-        Exception,
-    )
-}
-_ROWS = [line.split(maxsplit=2) for line in (__doc__ or "").splitlines() if line.split(" ")[0] in _RAISED]
-TABLE: dict[type[Exception], FaultKind] = {_RAISED[name]: FaultKind(kind) for name, kind, _ in _ROWS}
-WHEN: dict[type[Exception], str] = {_RAISED[name]: when for name, _, when in _ROWS}
+# What is raised, the kind of fault it becomes, and when it is raised.
+_ROWS: tuple[tuple[type[Exception], FaultKind, str], ...] = (
+    (MCPError, FaultKind.UNAVAILABLE, "the connection ended (a peer's own error is read, not folded)"),
+    (ValidationError, FaultKind.UPSTREAM_ERROR, "the peer's answer breaks the protocol"),
+    (RuntimeError, FaultKind.UPSTREAM_ERROR, "the session cannot go on: versions, rounds, claims, schemas"),
+    (TimeoutError, FaultKind.TIMEOUT, "a wait inside the transport ran out"),
+    (OSError, FaultKind.UNAVAILABLE, "the process will not start, the socket fails"),
+    (ValueError, FaultKind.USAGE_ERROR, "the command or address can never work"),
+    (httpx2.HTTPError, FaultKind.UNAVAILABLE, "HTTP fails below the protocol"),
+    (httpx2.InvalidURL, FaultKind.USAGE_ERROR, "the address is none"),
+    (httpx2.UnsupportedProtocol, FaultKind.USAGE_ERROR, "the address is none for HTTP"),
+    (httpx2.StreamError, FaultKind.UNAVAILABLE, "HTTP fails half-way"),
+    (httpx2.CookieConflict, FaultKind.UNAVAILABLE, "HTTP fails below the protocol"),
+    (httpx2.SSEError, FaultKind.UNAVAILABLE, "the event stream is none"),
+    (StreamableHTTPError, FaultKind.UNAVAILABLE, "the HTTP transport gave up"),
+    (anyio.ClosedResourceError, FaultKind.UNAVAILABLE, "the stream is closed"),
+    (anyio.BrokenResourceError, FaultKind.UNAVAILABLE, "the other side is gone"),
+    (anyio.EndOfStream, FaultKind.UNAVAILABLE, "nothing more will come"),
+    (Exception, FaultKind.INTERNAL, "none of these: a bug in faultless"),
+)
+TABLE: dict[type[Exception], FaultKind] = {raised: kind for raised, kind, _ in _ROWS}
+WHEN: dict[type[Exception], str] = {raised: when for raised, _, when in _ROWS}
 
 _TRANSPORT_CODES = frozenset({-32700, -32600, -32601})
 _REFUSALS = frozenset({FaultKind.INVALID_PARAMS, FaultKind.UNKNOWN_TOOL})

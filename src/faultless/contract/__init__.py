@@ -1,8 +1,17 @@
 """What a fault is, how it is written, how it is read."""
 
 from faultless.contract.dialects import Dialect, ErrorReply, ResultReply, write
-from faultless.contract.fault import Fault, Json, Layer, Origin, Outcome
-from faultless.contract.kinds import FACTS, FaultKind, KindFacts, Retry
+from faultless.contract.fault import (
+    FACTS,
+    Fault,
+    FaultKind,
+    Json,
+    KindFacts,
+    Layer,
+    Origin,
+    Outcome,
+    Retry,
+)
 from faultless.contract.reader import Certainty, Reading, read
 from faultless.contract.text import clean
 

@@ -1,10 +1,15 @@
-"""JSON values that every encoder accepts."""
+"""JSON values: made of anything so that every encoder accepts them, and told apart when they arrive."""
+
+from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeGuard
 
-from faultless.contract.fault import Json
 from faultless.contract.text import replace_surrogates
+
+if TYPE_CHECKING:
+    from faultless.contract.fault import Json
 
 MAX_DEPTH = 64
 MAX_INTEGER_BITS = 1024  # readers stop at 4300 digits; most of them at 64 bits
@@ -17,6 +22,17 @@ def make_portable(value: object) -> Json:
 
 def make_portable_object(value: Mapping[str, object]) -> dict[str, Json]:
     return {replace_surrogates(name): make_portable(item) for name, item in value.items()}
+
+
+def is_object(value: object) -> TypeGuard[dict[str, Json]]:
+    return isinstance(value, dict) and all(isinstance(name, str) for name in value)
+
+
+def is_amount(value: object) -> TypeGuard[int | float]:
+    """A finite number; booleans are integers in Python, not here."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _copy(value: object, ancestors: tuple[int, ...]) -> Json:

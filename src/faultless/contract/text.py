@@ -23,27 +23,23 @@ def clean(text: str, limit: int = DEFAULT_LIMIT) -> str:
     Cleaning twice is cleaning once.
     """
     unified = text.replace("\r\n", "\n").replace("\r", "\n")
-    printable = _UNPRINTABLE.sub("", _ESCAPE_SEQUENCE.sub("", unified))
-    return _bound(replace_surrogates(printable), limit)
+    printable = replace_surrogates(_UNPRINTABLE.sub("", _ESCAPE_SEQUENCE.sub("", unified)))
+    if len(printable) <= limit:
+        return printable
+    # The marker is measured with the whole length, so the true count never makes it longer.
+    room = limit - len(_marker(len(printable)))
+    if room <= 0:
+        return "…"[: max(limit, 0)]
+    return printable[:room] + _marker(len(printable) - room)
+
+
+def _marker(left_out: int) -> str:
+    return f"… [{left_out} characters left out]"
 
 
 def replace_surrogates(text: str) -> str:
     """Make text that every encoder accepts."""
     return _LONE_SURROGATE.sub("\ufffd", text)
-
-
-def _bound(text: str, limit: int) -> str:
-    if len(text) <= limit:
-        return text
-    # The marker is measured with the whole length, so the true count never makes it longer.
-    room = limit - len(_marker(len(text)))
-    if room <= 0:
-        return "…"[: max(limit, 0)]
-    return text[:room] + _marker(len(text) - room)
-
-
-def _marker(left_out: int) -> str:
-    return f"… [{left_out} characters left out]"
 
 
 def find_near(name: str, candidates: Iterable[str], *, most: int = 3, cutoff: float = 0.5) -> list[str]:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from logging import LogRecord
 
     from faultless.contract import Json
 
@@ -28,6 +29,8 @@ STDERR = 2
 ATOMIC_BYTES = select.PIPE_BUF
 DEEPEST = 8
 LARGEST_INTEGER_BITS = 4096
+LONGEST_BODY = 2000
+"""Of what somebody else says."""
 # A reader this slow is taken for one that never reads, until it does.
 PATIENCE_SECONDS = 0.1
 
@@ -43,6 +46,15 @@ class Level(IntEnum):
     FATAL = 21
 
 
+# The numbers of the standard library, which has none below DEBUG.
+_STDLIB_LEVELS = (
+    (1, Level.TRACE),
+    (10, Level.DEBUG),
+    (20, Level.INFO),
+    (30, Level.WARN),
+    (40, Level.ERROR),
+    (50, Level.FATAL),
+)
 _COLOURS = {
     Level.TRACE: "2",
     Level.DEBUG: "36",
@@ -96,7 +108,7 @@ class _Settings:
 
     def __init__(self, level: Level) -> None:
         self.level = level
-        self.for_person = _is_terminal(STDERR)
+        self.for_person = sys.__stderr__ is not None and os.isatty(STDERR)
         self.coloured = (
             self.for_person and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         )
@@ -130,10 +142,6 @@ def fatal(body: str, /, **attributes: object) -> None:
     emit(Level.FATAL, body, attributes)
 
 
-def is_enabled(level: Level) -> bool:
-    return level >= _current().level
-
-
 def emit(level: Level, body: str, attributes: Mapping[str, object]) -> None:
     settings = _current()
     if level < settings.level:
@@ -147,11 +155,11 @@ def emit(level: Level, body: str, attributes: Mapping[str, object]) -> None:
 
 
 def configure(level: Level | None = None) -> None:
-    """Read the environment, and take over what libraries say through `logging` and `warnings`."""
+    """Read the environment, and take over what is said through `logging` and `warnings`."""
     global _settings  # noqa: PLW0603 - one process has one stderr
     named, complaint = (level, None) if level is not None else _level_from(os.environ)
     _settings = _Settings(named)
-    _route_libraries()
+    _take_over_logging(named)
     if complaint:
         warn(complaint, choices=[choice.name for choice in Level])
 
@@ -168,7 +176,7 @@ def _level_from(environment: Mapping[str, str]) -> tuple[Level, str | None]:
         if name.upper() in Level.__members__:
             return Level[name.upper()], None
         if name:
-            return Level.INFO, f"{variable} is {bounded(name, 40)!r}, which is no log level; using INFO"
+            return Level.INFO, f"{variable} is {_bounded(name, 40)!r}, which is no log level; using INFO"
     return Level.INFO, None
 
 
@@ -224,7 +232,9 @@ def _plain(value: Any, depth: int = 0) -> Json:  # noqa: ANN401 - isinstance may
     if issubclass(kind, str):
         return str.__str__(value)
     if issubclass(kind, int):
-        return _plain_integer(int.__int__(value))
+        integer = int.__int__(value)
+        bits = integer.bit_length()
+        return integer if bits <= LARGEST_INTEGER_BITS else f"an integer of {bits} bits"
     if issubclass(kind, float):
         return float.__float__(value) if float.__sub__(value, value) == 0 else float.__repr__(value)
     if issubclass(kind, PurePath):
@@ -243,17 +253,8 @@ def _plain_items(value: Any, depth: int) -> Json:  # noqa: ANN401 - as above
     return [_plain(item, depth + 1) for item in list(walk(value))]
 
 
-def _plain_integer(value: int) -> Json:
-    bits = value.bit_length()
-    return value if bits <= LARGEST_INTEGER_BITS else f"an integer of {bits} bits"
-
-
-def bounded(text: str, limit: int) -> str:
+def _bounded(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit} more characters)"
-
-
-def _is_terminal(descriptor: int) -> bool:
-    return sys.__stderr__ is not None and os.isatty(descriptor)
 
 
 def _is_pipe(descriptor: int) -> bool:
@@ -263,10 +264,35 @@ def _is_pipe(descriptor: int) -> bool:
         return False
 
 
-def _route_libraries() -> None:
-    from faultless.kit import foreign_log  # noqa: PLC0415 - `logging` is slow to import, and imports us back
+def _take_over_logging(lowest: Level) -> None:
+    """Our own modules below this one say what they say at the level asked for, libraries from WARN up."""
+    import logging  # noqa: PLC0415 - slow to import, and not needed to say something ourselves
 
-    foreign_log.route()
+    ours = logging.getLogger("faultless")
+    ours.setLevel(next(theirs for theirs, level in _STDLIB_LEVELS if level >= lowest))
+
+    class Route(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.levelno >= logging.WARNING or record.name.startswith("faultless."):
+                said_at = (level for theirs, level in reversed(_STDLIB_LEVELS) if record.levelno >= theirs)
+                emit(next(said_at, Level.TRACE), *_describe(record))
+
+    root, route = logging.getLogger(), Route()
+    route.set_name("faultless")
+    root.handlers[:] = [*(other for other in root.handlers if other.name != route.name), route]
+    logging.captureWarnings(capture=True)
+
+
+def _describe(record: LogRecord) -> tuple[str, dict[str, object]]:
+    """A frame of megabytes may be quoted in it, and its arguments may not fit its format."""
+    try:
+        body = record.getMessage()
+    except (TypeError, ValueError, KeyError, AttributeError):
+        body = str(record.msg)
+    attributes: dict[str, object] = {"logger": record.name}
+    if record.exc_info and record.exc_info[1] is not None:
+        attributes["traceback"] = "".join(traceback.format_exception(record.exc_info[1]))
+    return _bounded(body, LONGEST_BODY), attributes
 
 
 def _after_fork() -> None:

@@ -13,6 +13,7 @@ import anyio
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
@@ -20,17 +21,19 @@ from pydantic_core import to_json
 from faultless.contract import Dialect, ErrorReply, Fault, FaultKind, Json, clean, write
 from faultless.contract.text import did_you_mean
 from faultless.kit import log
-from faultless.kit.changes import Changes
 from faultless.kit.offers import offers, refuse_cursor
 from faultless.kit.toolset import Call, Output, TellChanged, Tool, Toolset
 from faultless.kit.validation import explain_refusal
 
 if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
+    from mcp.server.session import ServerSession
 
 Faults: TypeAlias = Literal["native", "result"]
 Context: TypeAlias = ServerRequestContext[Any, Any]
 T = TypeVar("T")
+
+_SUBSCRIPTIONS_AT_MOST = 16
 
 
 class Boundary:
@@ -41,7 +44,7 @@ class Boundary:
         self._faults_as_results = faults == "result"
         self._debug = debug
         self._running: set[anyio.CancelScope] = set()
-        self._changes = Changes()
+        self._changes = _Changes()
         self.server: Server[Any] = Server(
             toolset.name,
             version=toolset.version,
@@ -104,7 +107,9 @@ class Boundary:
                 raise self.toolset.left_out.get(params.name) or _unknown_tool(params.name, self.toolset.tools)
             output = await self._contain(self._run(tool, params.arguments or {}, call))
             outcome = "answered"
-            return _success(output, call.meta)
+            return _result(
+                output.text, output.payload, call.meta, is_error=False, content=list(output.content) or None
+            )
         except Fault as fault:
             outcome = fault.kind.value
             return self._written(fault, tool, call)
@@ -180,6 +185,32 @@ class Boundary:
         )
 
 
+class _Changes:
+    """Tells a client that the list of tools changed, the way its era of the protocol wants it.
+
+    In the handshake era that is a notification, in the modern one an event for clients that listen.
+    Each way reaches nobody in the other era, so both are always taken.
+    """
+
+    def __init__(self) -> None:
+        self._bus = InMemorySubscriptionBus()
+        self._listen = ListenHandler(self._bus, max_subscriptions=_SUBSCRIPTIONS_AT_MOST)
+        self._session: ServerSession | None = None
+        self.subscription = "subscriptions/listen", types.SubscriptionsListenRequestParams, self._listen
+
+    def remember(self, session: ServerSession) -> None:
+        """A client that has never asked for the tools need not hear that they changed."""
+        self._session = session
+
+    async def tell(self) -> None:
+        await self._bus.publish(ToolsListChanged())
+        if self._session is not None:
+            await self._session.send_tool_list_changed()
+
+    def end(self) -> None:
+        self._listen.close()
+
+
 def _unknown_tool(name: str, tools: Mapping[str, Tool]) -> Fault:
     shown = clean(name, 100)
     return Fault(
@@ -204,11 +235,6 @@ def _listed(tool: Tool) -> types.Tool:
         output_schema=tool.output_schema,
         annotations=annotations,
     )
-
-
-def _success(output: Output, meta: Mapping[str, Json]) -> dict[str, Any]:
-    content = list(output.content) or None
-    return _result(output.text, output.payload, meta, is_error=False, content=content)
 
 
 def _result(

@@ -14,9 +14,8 @@ from mcp.server.runner import serve_dual_era_loop, serve_loop
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 
 from faultless.kit import log
-from faultless.kit.frames import MessageId, RejectedFrameError
+from faultless.kit.frames import Incoming, MessageId, Outgoing, RejectedFrameError
 from faultless.kit.server import Boundary, Faults
-from faultless.kit.streams import Incoming, Outgoing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,7 +78,7 @@ class Connection:
         self._boundary = boundary
         self._in_flight: dict[MessageId, types.JSONRPCRequest] = {}
         self._idle = anyio.Event()
-        self._outgoing = Outgoing(write_fd, self._settle, self._stop)
+        self._outgoing = Outgoing(write_fd, self._release, self._stop)
         self._incoming = Incoming(read_fd, max_frame_bytes, self._admit, self._outgoing.reject, self._drain)
         self._drain_seconds = drain_seconds
         self._is_handshake = False
@@ -113,7 +112,7 @@ class Connection:
 
     def _admit(self, message: types.JSONRPCMessage) -> SessionMessage:
         if isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._settle((message.params or {}).get("requestId"))  # it will not be answered; its id is free
+            self._release((message.params or {}).get("requestId"))  # it will not be answered; its id is free
         if not isinstance(message, types.JSONRPCRequest):
             return SessionMessage(message)
         if self._is_handshake and _has_envelope(message):
@@ -124,11 +123,11 @@ class Connection:
 
         async def unanswered() -> None:
             if self._in_flight.get(message.id) is message:
-                self._settle(message.id)
+                self._release(message.id)
 
         return SessionMessage(message, ServerMessageMetadata(on_request_unanswered=unanswered))
 
-    def _settle(self, message_id: object) -> None:
+    def _release(self, message_id: object) -> None:
         if isinstance(message_id, int | str):
             self._in_flight.pop(message_id, None)
         if not self._in_flight:

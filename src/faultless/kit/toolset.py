@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, ParamSpec, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import from_json, to_json
+from pydantic_core.core_schema import EnumSchema, ModelSchema
 
 from faultless.contract import Dialect, Fault, Json
 from faultless.kit.validation import explain_invalid
@@ -155,13 +158,29 @@ def tool_from_function(function: Callable[..., Any], annotations: Annotations) -
     output_schema = _schema_of(returns, "serialization")
     return Tool(
         name=function.__name__,
-        description=inspect.cleandoc(function.__doc__ or ""),
+        description=read_docstring(function),
         input_schema=_schema_of(arguments_model, "validation"),
         output_schema=output_schema,
         annotations=annotations,
         run=_runner(function, arguments_model, returns, wants_call=wants_call),
         empty=empty_answer(output_schema),
     )
+
+
+def read_docstring(owner: Callable[..., Any] | type) -> str:
+    """What it says about itself; `python -OO` drops that from the code, so it is looked up in the source."""
+    if owner.__doc__ is not None or sys.flags.optimize <= 1:
+        return inspect.cleandoc(owner.__doc__ or "")
+    import ast  # noqa: PLC0415 - for -OO only
+
+    try:
+        source = inspect.getsource(owner)
+    except (OSError, TypeError):
+        return ""
+    tree = ast.parse(f"if True:\n{source}" if source[:1].isspace() else source)
+    definitions = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    found = next((node for node in ast.walk(tree) if isinstance(node, definitions)), None)
+    return (found and ast.get_docstring(found)) or ""
 
 
 def _runner(
@@ -180,16 +199,13 @@ def _runner(
             if wants_call
             else functools.partial(function, arguments)
         )
-        answer = await bound() if is_async else await _in_thread(bound)
-        return check_answer(answer_model, answer)
+        if is_async:
+            return check_answer(answer_model, await bound())
+        from anyio import to_thread  # noqa: PLC0415 - most servers have no sync tools and start sooner without it
+
+        return check_answer(answer_model, await to_thread.run_sync(bound, abandon_on_cancel=True))
 
     return run
-
-
-async def _in_thread(function: Callable[[], R]) -> R:
-    from anyio import to_thread  # noqa: PLC0415 - most servers have no sync tools and start sooner without it
-
-    return await to_thread.run_sync(function, abandon_on_cancel=True)
 
 
 A = TypeVar("A", bound=Arguments)
@@ -217,10 +233,26 @@ def check_answer(model: type[Answer], answer: object) -> Output:
 
 
 def _schema_of(model: type[BaseModel], mode: Literal["validation", "serialization"]) -> dict[str, Any]:
-    schema = model.model_json_schema(mode=mode)
+    schema = model.model_json_schema(mode=mode, schema_generator=_SchemaWriter)
     _drop_titles(schema)
     schema.pop("description", None)
     return schema
+
+
+class _SchemaWriter(GenerateJsonSchema):
+    """Pydantic describes models and enumerations by their docstrings, which may have to be looked up."""
+
+    def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
+        _restore_docstring(schema["cls"])
+        return super().model_schema(schema)
+
+    def enum_schema(self, schema: EnumSchema) -> JsonSchemaValue:
+        _restore_docstring(schema["cls"])
+        return super().enum_schema(schema)
+
+
+def _restore_docstring(described: type) -> None:
+    described.__doc__ = described.__doc__ or read_docstring(described) or None
 
 
 def _drop_titles(schema: object) -> None:

@@ -52,10 +52,12 @@ def explain_refusal(refused: ValidationError) -> Fault:
 def invalid_params(violations: list[dict[str, Json]], *, hint: str | None = None) -> Fault:
     """The fault for arguments that break their schema; each violation has field, detail, received_value."""
     first = violations[0]
+    received = first.get("received_value")
+    echo = "" if received is None else f" (received {to_json(received).decode()})"
     more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
     return Fault(
         FaultKind.INVALID_PARAMS,
-        clean(f"Invalid params: {first['field']}: {first['detail']}{_echo(first)}{more}"),
+        clean(f"Invalid params: {first['field']}: {first['detail']}{echo}{more}"),
         hint=hint,
         details={**first, "violations": list(violations)},
     )
@@ -68,11 +70,6 @@ def bounded_echo(value: object) -> Json:
     except PydanticSerializationError:
         return clean(repr(value), ECHO_LIMIT)
     return value if len(text) <= ECHO_LIMIT else clean(text, ECHO_LIMIT)  # type: ignore[return-value]  # it is JSON
-
-
-def _echo(violation: Mapping[str, Json]) -> str:
-    value = violation.get("received_value")
-    return "" if value is None else f" (received {to_json(value).decode()})"
 
 
 def _violation(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from faultless.contract import Fault, FaultKind
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
 EDGE_BYTES = 4096
 
@@ -29,20 +29,28 @@ class Line:
 
 
 class LineSplitter:
-    """Keeps at most `limit` bytes of a line, whatever comes."""
+    """Keeps at most `limit` bytes of a line, whatever comes; of a line over it the two ends."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
+        self._edge = min(EDGE_BYTES, limit)
         self._kept = bytearray()
-        self._head = b""
+        self._head: bytes | None = None
         self._dropped = 0
 
-    def feed(self, chunk: bytes) -> Iterator[Line]:
+    def feed(self, chunk: bytes) -> list[Line]:
+        """The lines that end in this chunk. One that also begins in it is not copied again."""
         *ends, rest = chunk.split(b"\n")
+        lines = []
         for end in ends:
-            self._keep(end)
-            yield self._cut()
-        self._keep(rest)
+            if self._kept or len(end) > self._limit:
+                self._keep(end)
+                lines.append(self._cut())
+            else:
+                lines.append(Line(end, len(end)))
+        if rest:
+            self._keep(rest)
+        return lines
 
     def finish(self) -> Line | None:
         """What stands after the last newline, when the stream has ended."""
@@ -56,22 +64,23 @@ class LineSplitter:
     @property
     def is_over(self) -> bool:
         """Whether the line that is being read is over the limit already."""
-        return self._dropped > 0
+        return self._head is not None
 
     def _keep(self, piece: bytes) -> None:
+        # A bytearray, not a list of pieces: a writer that sends byte by byte would make that list long.
         self._kept += piece
-        if self._dropped or len(self._kept) > self._limit:
-            self._head = self._head or bytes(self._kept[:EDGE_BYTES])
-            excess = len(self._kept) - EDGE_BYTES
-            if excess > 0:
-                self._dropped += excess
-                del self._kept[:excess]
+        if self._head is None and len(self._kept) > self._limit:
+            self._head = bytes(self._kept[: self._edge])
+        if self._head is not None:
+            excess = len(self._kept) - self._edge
+            self._dropped += excess
+            del self._kept[:excess]
 
     def _cut(self) -> Line:
         kept, head, dropped = bytes(self._kept), self._head, self._dropped
         self._kept.clear()
-        self._head, self._dropped = b"", 0
-        return Line(head, dropped + len(kept), kept) if head else Line(kept, len(kept))
+        self._head, self._dropped = None, 0
+        return Line(kept, len(kept)) if head is None else Line(head, dropped + len(kept), kept)
 
 
 class Lines:

@@ -1,28 +1,4 @@
-"""What Gmail's refusals mean. A star: any reason that has no line of its own.
-
-status  reason                              kind
-400     *                                   usage_error
-400     failedPrecondition                  upstream_error
-401     *                                   auth_required
-403     *                                   permission_denied
-403     rateLimitExceeded                   rate_limited
-403     userRateLimitExceeded               rate_limited
-403     RATE_LIMIT_EXCEEDED                 rate_limited
-403     dailyLimitExceeded                  rate_limited
-403     quotaExceeded                       rate_limited
-403     insufficientPermissions             permission_denied
-403     ACCESS_TOKEN_SCOPE_INSUFFICIENT     permission_denied
-403     domainPolicy                        permission_denied
-403     forbidden                           permission_denied
-403     accessNotConfigured                 permission_denied
-403     SERVICE_DISABLED                    permission_denied
-404     *                                   not_found
-409     *                                   conflict
-410     *                                   not_found
-412     *                                   conflict
-413     *                                   too_large
-429     *                                   rate_limited
-"""
+"""What Gmail's refusals mean."""
 
 from __future__ import annotations
 
@@ -38,8 +14,30 @@ from faultless.servers.gmail.token_file import LOGIN_COMMAND, login_required
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_ROW = re.compile(r"^(\d{3}) +(\S+) +(\w+)$", re.MULTILINE)
-KINDS = {(int(status), reason): FaultKind(kind) for status, reason, kind in _ROW.findall(__doc__ or "")}
+# By HTTP status and reason; a star: any reason that has no line of its own.
+KINDS = {
+    (400, "*"): FaultKind.USAGE_ERROR,
+    (400, "failedPrecondition"): FaultKind.UPSTREAM_ERROR,
+    (401, "*"): FaultKind.AUTH_REQUIRED,
+    (403, "*"): FaultKind.PERMISSION_DENIED,
+    (403, "rateLimitExceeded"): FaultKind.RATE_LIMITED,
+    (403, "userRateLimitExceeded"): FaultKind.RATE_LIMITED,
+    (403, "RATE_LIMIT_EXCEEDED"): FaultKind.RATE_LIMITED,
+    (403, "dailyLimitExceeded"): FaultKind.RATE_LIMITED,
+    (403, "quotaExceeded"): FaultKind.RATE_LIMITED,
+    (403, "insufficientPermissions"): FaultKind.PERMISSION_DENIED,
+    (403, "ACCESS_TOKEN_SCOPE_INSUFFICIENT"): FaultKind.PERMISSION_DENIED,
+    (403, "domainPolicy"): FaultKind.PERMISSION_DENIED,
+    (403, "forbidden"): FaultKind.PERMISSION_DENIED,
+    (403, "accessNotConfigured"): FaultKind.PERMISSION_DENIED,
+    (403, "SERVICE_DISABLED"): FaultKind.PERMISSION_DENIED,
+    (404, "*"): FaultKind.NOT_FOUND,
+    (409, "*"): FaultKind.CONFLICT,
+    (410, "*"): FaultKind.NOT_FOUND,
+    (412, "*"): FaultKind.CONFLICT,
+    (413, "*"): FaultKind.TOO_LARGE,
+    (429, "*"): FaultKind.RATE_LIMITED,
+}
 _SERVER_FAILURE = 500
 _LONGEST_WAIT_SECONDS = 86_400.0
 _LONGEST_REASON = 64

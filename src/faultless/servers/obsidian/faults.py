@@ -1,21 +1,9 @@
-"""What the operating system says, in the words of the contract.
-
-errno                                   kind
-ENOENT                                  not_found
-EEXIST, ENOTEMPTY                       conflict
-EACCES, EPERM, EROFS                    permission_denied
-ELOOP, ENOTDIR, EXDEV                   permission_denied
-ENAMETOOLONG, EISDIR                    invalid_params
-ENOSPC, EDQUOT, EFBIG                   unavailable
-EMFILE, ENFILE, ESTALE, ENODEV          unavailable
-everything else                         engine_error
-"""
+"""What the operating system says, in the words of the contract."""
 
 from __future__ import annotations
 
 import errno
 import os
-import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -40,12 +28,27 @@ _WORDS = {
 }
 
 
-def _read_table(text: str) -> dict[int, FaultKind]:
-    rows = re.findall(r"^([A-Z][A-Z, ]+?) {2,}(\w+)$", text, re.MULTILINE)
-    return {getattr(errno, name): FaultKind(kind) for names, kind in rows for name in names.split(", ")}
-
-
-KINDS = _read_table(__doc__)
+# Everything else is an engine_error.
+KINDS = {
+    errno.ENOENT: FaultKind.NOT_FOUND,
+    errno.EEXIST: FaultKind.CONFLICT,
+    errno.ENOTEMPTY: FaultKind.CONFLICT,
+    errno.EACCES: FaultKind.PERMISSION_DENIED,
+    errno.EPERM: FaultKind.PERMISSION_DENIED,
+    errno.EROFS: FaultKind.PERMISSION_DENIED,
+    errno.ELOOP: FaultKind.PERMISSION_DENIED,
+    errno.ENOTDIR: FaultKind.PERMISSION_DENIED,
+    errno.EXDEV: FaultKind.PERMISSION_DENIED,
+    errno.ENAMETOOLONG: FaultKind.INVALID_PARAMS,
+    errno.EISDIR: FaultKind.INVALID_PARAMS,
+    errno.ENOSPC: FaultKind.UNAVAILABLE,
+    errno.EDQUOT: FaultKind.UNAVAILABLE,
+    errno.EFBIG: FaultKind.UNAVAILABLE,
+    errno.EMFILE: FaultKind.UNAVAILABLE,
+    errno.ENFILE: FaultKind.UNAVAILABLE,
+    errno.ESTALE: FaultKind.UNAVAILABLE,
+    errno.ENODEV: FaultKind.UNAVAILABLE,
+}
 
 
 def explain(error: OSError, path: str) -> Fault:

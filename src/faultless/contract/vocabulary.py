@@ -1,0 +1,277 @@
+"""What strangers call each kind: their names, numbers and phrases, and which kind fits best.
+
+Names are compared in snake case, without a closing `_error` or `_exception`. Each kind is also known by its
+own name and by its names in our dialects.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from faultless.contract.dialects import NAMES, Dialect
+from faultless.contract.fault import FaultKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+FALLBACK = FaultKind.UPSTREAM_ERROR
+LONGEST_NAME = 60
+LONGEST_PROSE = 2000  # a reason stands at the beginning, and searching costs time
+LARGEST_NUMBER = 99_999
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is said for one kind; names and numbers are words with blanks between them."""
+
+    kind: FaultKind
+    surely: tuple[str, ...] = ()
+    """Regular expressions over the message that outweigh names and numbers."""
+    names: str = ""
+    numbers: str = ""
+    """HTTP statuses and JSON-RPC codes."""
+    phrases: tuple[str, ...] = ()
+    """Regular expressions over the message, for when no name or number is known."""
+    vaguely: str = ""
+    """Names and numbers used for anything: they count only where no phrase fits."""
+
+
+# Phrases are tried from the top.
+VOCABULARY = (
+    Said(
+        FaultKind.UNKNOWN_TOOL,
+        surely=(
+            r"(^\W*|: )(unknown|no such) tool\b",
+            r"""\btool ["'`]?[\w.:/-]{1,80}["'`]? (was )?not found""",
+        ),
+        names="tool_not_found no_such_tool",
+    ),
+    Said(
+        FaultKind.INVALID_PARAMS,
+        names=(
+            "invalid_argument invalid_arguments invalid_parameter invalid_input bad_request "
+            "bad_input missing_parameter missing_argument missing_field unprocessable_entity "
+            "schema_validation"
+        ),
+        numbers="-32602 422 -32020",
+        phrases=(
+            r"\bvalidation errors? for\b|\binput validation\b",
+            r"\binvalid (param|argument|input|value)",
+            r"\bmissing (a )?required\b|\brequired (argument|parameter|property|field)",
+        ),
+        vaguely="value validation invalid_request type 400 -32600",
+    ),
+    Said(
+        FaultKind.USAGE_ERROR,
+        names="usage invalid_usage",
+        phrases=(r"^usage:|\bunrecognized arguments\b",),
+    ),
+    Said(
+        FaultKind.APPROVAL_REQUIRED,
+        names="confirmation_required needs_approval needs_confirmation pending_approval",
+        phrases=(
+            r"\b(requires?|needs?|awaiting|pending|without) (\w+ )?(approval|confirmation)\b",
+            r"\b(approval|confirmation) (is )?required\b|\bmust be approved\b",
+        ),
+    ),
+    Said(
+        FaultKind.RATE_LIMITED,
+        names=(
+            "rate_limit rate_limit_exceeded user_rate_limit_exceeded ratelimited "
+            "too_many_requests quota_exceeded resource_exhausted throttled throttling"
+        ),
+        numbers="429",
+        phrases=(
+            r"\brate.?limit|\btoo many requests\b|\bquota\b.*\bexceeded\b|\bslow down\b",
+            r"\bthrottl",
+        ),
+    ),
+    Said(
+        FaultKind.AUTH_REQUIRED,
+        names=(
+            "unauthorized unauthenticated not_authenticated authentication "
+            "authentication_required authentication_failed auth_failed auth login_required "
+            "invalid_token invalid_grant token_expired expired_token invalid_credentials "
+            "missing_credentials refresh"
+        ),
+        numbers="401 -32042",
+        phrases=(
+            r"\bunauthori[sz]ed\b|\bnot (authenticated|logged in)\b",
+            r"\b(please|must) (log|sign) in\b|\bre-?auth",
+            r"\bauthenticat\w+ (has )?(failed|required|error|expired)\b",
+            r"\blogin (required|expired)\b",
+            r"\b(invalid|expired|missing|revoked|no)( \w+){0,2} (token|credential|api key)s?\b",
+            r"\b(token|credential|api key)s?( \w+){0,3} (expired|revoked|invalid|missing)\b",
+        ),
+    ),
+    Said(
+        FaultKind.PERMISSION_DENIED,
+        names=(
+            "forbidden access_denied permission insufficient_scope insufficient_permissions "
+            "eacces eperm not_allowed blocked security security_violation path_traversal"
+        ),
+        phrases=(
+            r"\b(permission|access)( is| was)? denied\b|\bforbidden\b|\bblocked\b",
+            r"\bread-?only\b",
+            r"\bnot (allowed|permitted|authori[sz]ed)\b",
+            r"\binsufficient (scope|permission|privilege)",
+            r"\boutside (of )?(the |its )?(\w+ )?(allowed|root|vault|workspace|sandbox|director)",
+        ),
+        vaguely="403",
+    ),
+    Said(
+        FaultKind.TIMEOUT,
+        names="timed_out deadline_exceeded etimedout request_timeout gateway_timeout",
+        numbers="408 504",
+        phrases=(r"\btime[d]?[ -]?out\b|\bdeadline (exceeded|passed)\b|\btook too long\b",),
+        vaguely="-32001",
+    ),
+    Said(
+        FaultKind.CRASH,
+        names="crashed killed segfault oom_killed out_of_memory",
+        phrases=(
+            r"\bsegmentation fault\b|\bcore dumped\b|\bkilled by\b|\bcrashed\b",
+            r"\bout of memory\b",
+            r"\bterminated (by|with) signal\b|\bsig(kill|segv|abrt|bus)\b",
+        ),
+    ),
+    Said(
+        FaultKind.UNAVAILABLE,
+        names=(
+            "service_unavailable econnrefused econnreset enotfound connection "
+            "connection_refused connection_closed connect host_unreachable offline import "
+            "module_not_found"
+        ),
+        numbers="503",
+        phrases=(
+            r"\bconnection (was )?(refused|reset|closed|lost|failed|error)\b",
+            r"\bcould not connect\b",
+            r"\bunavailable\b|\bnot available\b|\bunreachable\b|\becon(nrefused|nreset)\b",
+            r"\benotfound\b",
+            r"\bfailed to (spawn|start|connect)\b|\bno module named\b|\bname resolution\b",
+        ),
+    ),
+    Said(
+        FaultKind.TOO_LARGE,
+        names=(
+            "payload_too_large content_too_large request_entity_too_large e2big "
+            "size_limit_exceeded message_too_large context_length_exceeded response_too_large"
+        ),
+        numbers="413 414 431",
+        phrases=(r"\btoo (large|big|long)\b|\bexceeds? (the |a )?(max|size|length|token|limit)",),
+    ),
+    Said(
+        FaultKind.UNSUPPORTED,
+        names="not_implemented not_supported unimplemented method_not_found method_not_allowed",
+        numbers="405 501 -32601 -32021 -32022",
+        phrases=(
+            r"\bnot (yet |currently )?(implemented|supported)\b|\bunsupported\b",
+            r"\bmethod not found\b",
+        ),
+    ),
+    Said(
+        FaultKind.NOT_FOUND,
+        names="file_not_found resource_not_found enoent no_such_file no_such_entity gone",
+        numbers="404 410",
+        phrases=(
+            r"\bnot found\b|\bno such\b|\bdoes(n.t| not) exist\b",
+            r"\b(could not|cannot|can.t) find\b",
+        ),
+        vaguely="missing key lookup -32002",
+    ),
+    Said(
+        FaultKind.CONFLICT,
+        names=(
+            "already_exists eexist file_exists precondition_failed etag_mismatch stale "
+            "version_mismatch failed_precondition"
+        ),
+        numbers="409 412",
+        phrases=(
+            r"\balready exists\b|\bconflict|\b(changed|modified) since\b|\bstale\b",
+            r"\bout of date\b",
+        ),
+    ),
+    Said(
+        FaultKind.PARSE_ERROR,
+        names="syntax invalid_json json_decode yaml malformed decode bad_syntax indentation",
+        numbers="-32700",
+        phrases=(
+            r"\b(syntax|parse|parsing|decode) ?error\b",
+            r"\b(could not|cannot|failed to|unable to) parse\b",
+            r"\binvalid (json|yaml|xml|syntax)\b|\bmalformed\b|\bunexpected token\b",
+        ),
+    ),
+    Said(
+        FaultKind.COLLECTION_ERROR,
+        names="collection_failed",
+        phrases=(r"\berrors? (during|while) collect(ion|ing)\b",),
+    ),
+    Said(
+        FaultKind.INTERRUPTED,
+        names="cancelled canceled aborted keyboard_interrupt request_cancelled",
+        numbers="499 -32800",
+        phrases=(r"\binterrupted\b|\bcancell?ed\b|\baborted\b",),
+    ),
+    Said(
+        FaultKind.OUTCOME_UNKNOWN,
+        names="unknown_outcome indeterminate maybe_sent",
+        phrases=(r"\bmay or may not have\b|\boutcome (is )?unknown\b|\bunknown whether\b",),
+    ),
+    Said(
+        FaultKind.ENGINE_ERROR,
+        names="engine_failure solver",
+        phrases=(r"\binternalerror>",),
+    ),
+    Said(
+        FaultKind.INTERNAL,
+        names="internal_server internal_failure unhandled_exception",
+        phrases=(r"\binternal (server )?error\b|\bunhandled exception\b",),
+        vaguely="-32603",
+    ),
+    Said(
+        FaultKind.UPSTREAM_ERROR,
+        names="bad_gateway upstream_failure api upstream external_service http",
+        numbers="502",
+        phrases=(r"\bbad gateway\b|\bupstream\b|\bfailed to send\b",),
+        vaguely="500 -32000 0",
+    ),
+)
+
+
+_CLEAR = {word: said.kind for said in VOCABULARY for word in f"{said.numbers} {said.names}".split()}
+# Not `status`, which has one name for several kinds.
+for _dialect in (Dialect.JSONRPC, Dialect.ERROR_KEY, Dialect.SPLIT):
+    _CLEAR |= {name: kind for kind, name in NAMES[_dialect].items() if name}
+_VAGUE = {word: said.kind for said in VOCABULARY for word in said.vaguely.split()}
+# Patterns are compiled on first use, so that a server that only writes starts without them.
+_SURE_PHRASES = [(phrase, said.kind) for said in VOCABULARY for phrase in said.surely]
+_PHRASES = [(phrase, said.kind) for said in VOCABULARY for phrase in said.phrases]
+
+
+def name_kind(names: Iterable[str], numbers: Iterable[int], prose: str) -> FaultKind:
+    """The kind that fits best what a stranger said; total, because something did fail."""
+    words = [spelling for name in names for spelling in _spell(name)]
+    words += [str(number) for number in numbers if abs(number) <= LARGEST_NUMBER]
+    found = chain(
+        _search(_SURE_PHRASES, prose),
+        (_CLEAR[word] for word in words if word in _CLEAR),
+        _search(_PHRASES, prose),
+        (_VAGUE[word] for word in words if word in _VAGUE),
+    )
+    return next(found, FALLBACK)
+
+
+def _spell(name: str) -> Iterator[str]:
+    if len(name) > LONGEST_NAME:
+        return
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name.rsplit("/", 1)[-1])
+    snake = re.sub(r"\W+", "_", words).strip("_").lower()
+    yield snake
+    yield re.sub(r"_(error|exception|err)$", "", snake)
+
+
+def _search(phrases: Iterable[tuple[str, FaultKind]], prose: str) -> Iterator[FaultKind]:
+    return (kind for phrase, kind in phrases if re.search(phrase, prose, re.IGNORECASE))
