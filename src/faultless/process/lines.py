@@ -56,11 +56,11 @@ class LineSplitter:
     @property
     def is_over(self) -> bool:
         """Whether the line that is being read is over the limit already."""
-        return self._dropped > 0
+        return bool(self._head)
 
     def _keep(self, piece: bytes) -> None:
         self._kept += piece
-        if self._dropped or len(self._kept) > self._limit:
+        if self._head or len(self._kept) > self._limit:
             self._head = self._head or bytes(self._kept[:EDGE_BYTES])
             excess = len(self._kept) - EDGE_BYTES
             if excess > 0:
