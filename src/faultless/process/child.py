@@ -31,14 +31,16 @@ CLOSED = -1
 class Child:
     """A running command.
 
-    `report` yields the lines of its private pipe, if the spec asked for one. If it asked for streaming, `stdin`
-    and `stdout` are non-blocking descriptors; they are closed when the block is left.
+    `report` yields the lines of its private pipe, if the spec asked for one. If it asked for streaming,
+    `stdin` and `stdout` are non-blocking descriptors; they are closed when the block is left.
     """
 
     def __init__(self, spec: Spec, session: RunSession) -> None:
         self.spec = spec
         self.process_id = session.process_id
         self.report = Lines(session.read_report, spec.report_line_bytes) if spec.report else None
+        self.exited = session.exited
+        """Set when its first process has ended, whoever of its tree still lives; only when streaming."""
         self.stdin, self.stdout = (
             session.pipes.ours[stream] if spec.streaming else CLOSED for stream in (STDIN, STDOUT)
         )
@@ -66,10 +68,6 @@ class Child:
         wait_status = self._session.wait_status
         return (None, None) if wait_status is None else read_status(wait_status)
 
-    async def wait_exit(self) -> None:
-        """Until its first process has ended, whoever of its tree still lives; only when streaming."""
-        await self._session.exited.wait()
-
     async def wait(self) -> Finished:
         """How it ended, once its whole tree is gone. A deadline that passed is told, not raised."""
         return await self._session.wait()
@@ -96,16 +94,22 @@ async def start(
     try:
         await session.started()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(session.drive)
+            driving = anyio.CancelScope(shield=True)  # a block that is cancelled may still wait for the end
+            tasks.start_soon(_drive, session, driving)
             try:
                 yield Child(spec, session)
             except BaseException as error:  # noqa: BLE001 - raised below, where the task group cannot wrap it
                 failure = error
-            tasks.cancel_scope.cancel()
+            driving.cancel()
     finally:
         await session.end()
     if failure is not None:
         raise failure
+
+
+async def _drive(session: RunSession, driving: anyio.CancelScope) -> None:
+    with driving:
+        await session.drive()
 
 
 async def _begin(spec: Spec, launcher: Launcher, *, announces_start: bool) -> RunSession:

@@ -1,7 +1,7 @@
 """What runs in other processes and other interpreters: standard library only, Python 3.8 or newer.
 
-It is loaded there as the package `faultless_target`, without a change to `sys.path`, and knows nothing else of
-faultless.
+It is loaded there as the package `faultless_target`, without a change to `sys.path`, and knows nothing
+else of faultless.
 
     server ── warden ─┬─ supervisor ── the command's whole tree
                       └─ supervisor ── another command's tree

@@ -85,7 +85,7 @@ def open_descriptors() -> set[int]:
 
 
 def loaded_files(trusted_folder: str | None = None) -> list[list[str | int]]:
-    """Every loaded file of an installed package or the trusted folder, with its stamp; Unfit if there is another."""
+    """Every loaded file with its stamp; Unfit if one is neither installed nor in the trusted folder."""
     files: list[list[str | int]] = []
     for name, module in sorted(sys.modules.items()):
         path = getattr(module, "__file__", None)

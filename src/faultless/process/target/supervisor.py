@@ -103,7 +103,7 @@ class Run:
     """A command and its tree, from the first process to the last.
 
     RUNNING until the deadline or a stop order, ENDING (everybody got SIGTERM) until the grace is over,
-    KILLING until nobody is left. When the first process ends by itself, its tree is SETTLING before it is ENDING.
+    KILLING until nobody is left. When the first process ends by itself, its tree is SETTLING before that.
     """
 
     def __init__(self, spawner: Spawner, control: socket.socket, members: tree.Tree, wake: int) -> None:
