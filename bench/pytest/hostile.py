@@ -102,7 +102,7 @@ def _is_supervisor(process: psutil.Process) -> bool:
     """A server's first run is a process of its own, so what looks like a warm parent is one."""
     with suppress(psutil.Error):
         command = " ".join(process.cmdline())
-        return "warden" in command or "faultless_warm" in command
+        return "faultless_target" in command
     return True
 
 

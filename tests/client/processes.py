@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import select
 
 import psutil
 
@@ -21,3 +22,15 @@ def children() -> list[psutil.Process]:
             if not is_dead and process.environ().get(OWNER) == str(os.getpid()):
                 found.append(process)
     return found
+
+
+def is_gone(process_id: int, within_seconds: float = 0) -> bool:
+    """Whether a process has ended, waiting for it at most so long."""
+    try:
+        handle = os.pidfd_open(process_id)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([handle], [], [], within_seconds)[0])
+    finally:
+        os.close(handle)

@@ -83,7 +83,7 @@ def is_gone() -> Callable[..., bool]:
 
 def is_helper(member: psutil.Process) -> bool:
     try:
-        return "warden.serve" in " ".join(member.cmdline())
+        return "faultless_target.warden" in " ".join(member.cmdline())
     except psutil.NoSuchProcess:  # or a zombie
         return False
 

@@ -10,7 +10,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import pytest
 
 from faultless import process
 from faultless.contract import Fault
+from faultless.process.launcher import LOAD_TARGET, TARGET_PATH
 from tests.process.conftest import Family
 
 Wait = Callable[..., Any]
@@ -45,9 +46,11 @@ class FailingKernel(process.Kernel):
         if self._left == 0:
             raise OSError(self._number, "planted")
 
-    def launch(self, command: Sequence[str], door: int) -> subprocess.Popen[bytes]:
+    def launch(
+        self, command: Sequence[str], door: int, env: Mapping[str, str] | None
+    ) -> subprocess.Popen[bytes]:
         self._count()
-        return super().launch(command, door)
+        return super().launch(command, door, env)
 
     def pipe(self) -> tuple[int, int]:
         self._count()
@@ -84,10 +87,9 @@ class FailingKernel(process.Kernel):
 
 # The same for the warden's side, in its own processes: whoever gets there first creates the flag.
 FAILING_WARDEN = """
-import os, sys
-sys.path.append(sys.argv[1])
-from warden.serve import main
-from warden.system import System
+import os
+from faultless_target.system import System
+from faultless_target.warden import main
 
 FLAG, FAIL_AT, NUMBER = sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 
@@ -224,11 +226,10 @@ def test_every_operation_of_the_warden_may_fail(
     check: Callable[[process.Launcher], Answer], tmp_path: Path, name: str
 ) -> None:
     faults = 0
-    folder = str(Path(process.__file__).parent)
     for fail_at in range(1, OPERATIONS_AT_MOST):
         flag = tmp_path / str(fail_at)
-        arguments = (folder, str(flag), str(fail_at), str(getattr(errno, name)))
-        warden = (sys.executable, "-I", "-S", "-c", FAILING_WARDEN, *arguments)
+        arguments = (TARGET_PATH, str(flag), str(fail_at), str(getattr(errno, name)))
+        warden = (sys.executable, "-I", "-S", "-c", LOAD_TARGET + FAILING_WARDEN, *arguments)
         faults += isinstance(check(process.Launcher(warden=warden)), Fault)
         if not flag.exists():
             break

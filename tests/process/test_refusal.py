@@ -13,6 +13,7 @@ import pytest
 
 from faultless import process
 from faultless.contract import Fault, FaultKind
+from faultless.process.launcher import LOAD_TARGET, TARGET_PATH
 
 Wait = Callable[..., Any]
 Specify = Callable[..., process.Spec]
@@ -85,10 +86,9 @@ def test_a_working_folder_that_is_none(
 
 
 PLANTED = """
-import errno, os, sys
-sys.path.append(sys.argv[1])
-from warden.serve import main
-from warden.system import System
+import errno, os
+from faultless_target.system import System
+from faultless_target.warden import main
 
 class Failing(System):
     def {method}(self, *arguments):
@@ -108,9 +108,8 @@ def test_a_system_without_room_for_another_process(
 ) -> None:
     flag = tmp_path / "fail"
     flag.touch()
-    program = PLANTED.format(method=method, name=name, flag=str(flag))
-    folder = str(Path(process.__file__).parent)
-    launcher = process.Launcher(warden=(sys.executable, "-I", "-S", "-c", program, folder))
+    program = LOAD_TARGET + PLANTED.format(method=method, name=name, flag=str(flag))
+    launcher = process.Launcher(warden=(sys.executable, "-I", "-S", "-c", program, TARGET_PATH))
     try:
         fault = refused("true", "x", launcher=launcher)
     finally:

@@ -17,8 +17,8 @@ import pytest
 
 from faultless import process
 from faultless.contract import Fault, FaultKind
-from faultless.process import attend
-from faultless.process.launcher import WARDEN
+from faultless.process import session
+from faultless.process.launcher import LOAD_TARGET, TARGET_PATH
 from tests.process.conftest import Family
 
 Wait = Callable[..., Any]
@@ -136,25 +136,26 @@ def test_a_request_that_a_killed_supervisor_never_read_is_refused(
 
 
 DEAF_WARDEN = """
-import signal, sys
-sys.path.append(sys.argv[1])
-from warden import serve, supervise
+import signal
+from faultless_target import supervisor, warden
 
-def serve_nobody(system, control):
-    system.receive(control, 1)
+def serve_nobody(spawner, control):
+    spawner.system.receive(control, 1)
     while True:
         signal.pause()
 
-supervise.serve = serve_nobody
-serve.main()
+supervisor.serve = serve_nobody
+warden.main()
 """
 
 
 def test_a_supervisor_that_hears_nothing_is_killed_by_the_warden(
     wait: Wait, spec: Specify, monkeypatch: pytest.MonkeyPatch, find_helpers: FindHelpers
 ) -> None:
-    monkeypatch.setattr(attend, "_MARGIN_SECONDS", 0.2)
-    launcher = process.Launcher(warden=(sys.executable, "-I", "-S", "-c", DEAF_WARDEN, WARDEN[-1]))
+    monkeypatch.setattr(session, "_MARGIN_SECONDS", 0.2)
+    launcher = process.Launcher(
+        warden=(sys.executable, "-I", "-S", "-c", LOAD_TARGET + DEAF_WARDEN, TARGET_PATH)
+    )
     asked = spec("true", deadline_seconds=0.1, grace_seconds=0)
 
     async def ask() -> list[psutil.Process]:

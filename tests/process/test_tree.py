@@ -14,6 +14,7 @@ import pytest
 
 from faultless import process
 from faultless.contract import Fault, FaultKind
+from faultless.process.launcher import LOAD_TARGET, TARGET_PATH
 
 Execute = Callable[..., process.Finished]
 Specify = Callable[..., process.Spec]
@@ -180,21 +181,20 @@ def test_a_stranger_who_was_handed_the_pipe_does_not_hold_up_the_answer(
 
 
 WITHOUT_ADOPTION = """
-import os, sys
-sys.path.append(sys.argv[1])
-from warden import serve, tree
+import os
+from faultless_target import tree, warden
 del os.pidfd_open
 tree.adopt_orphans = lambda: None
-tree.plant = lambda system: tree.GroupTree()
-serve.main()
+tree.make_tree = lambda system: tree.GroupTree()
+warden.main()
 """
 
 
 @pytest.fixture
 def elsewhere() -> Iterator[process.Launcher]:
     """A warden as on a system that has neither subreapers nor /proc."""
-    folder = str(Path(process.__file__).parent)
-    launcher = process.Launcher(warden=(sys.executable, "-I", "-S", "-c", WITHOUT_ADOPTION, folder))
+    program = LOAD_TARGET + WITHOUT_ADOPTION
+    launcher = process.Launcher(warden=(sys.executable, "-I", "-S", "-c", program, TARGET_PATH))
     yield launcher
     launcher.close()
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 
+from faultless.client.address import Address, Endpoint
 from faultless.client.breaker import Breaker
 from faultless.client.calling import Desk, ToolCall
 from faultless.client.fallback import Fallback, Run
 from faultless.client.frames import MAX_FRAME_BYTES
 from faultless.client.journal import Journal
-from faultless.client.lines import Address, Line
 from faultless.client.retrying import RetryPolicy
 from faultless.client.supervisor import PROBE_SECONDS, Supervisor
 from faultless.contract.redaction import Redactor
@@ -156,8 +156,8 @@ class Client:
     def starts(self) -> int:
         return self._use_desk().supervisor.starts
 
-    def _dial(self) -> Line:
-        return Line(
+    def _dial(self) -> Endpoint:
+        return Endpoint(
             self.server,
             self.cwd,
             self.env,

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from mcp.shared.dispatcher import ProgressFnT
 
+    from faultless.client.address import Endpoint
     from faultless.client.exchange import Exchange
-    from faultless.client.lines import Line
 
 MAX_PAGES = 100
 """A listing that never ends must not hang a connection."""
@@ -33,7 +33,7 @@ INFO = Implementation(name="faultless", version="0.1.0")
 
 
 class Connection:
-    def __init__(self, line: Line, options: Mapping[str, Any]) -> None:
+    def __init__(self, line: Endpoint, options: Mapping[str, Any]) -> None:
         self.line = line
         self.tools: dict[str, ListedTool] = {}
         self.is_ready = False
@@ -49,7 +49,7 @@ class Connection:
         self.closed = anyio.Event()
         self._ending = anyio.Event()
         self._scope = anyio.CancelScope()
-        transport = TappedTransport(line.open(), self._ending.set, self._hear)
+        transport = TappedTransport(line.connect(), self._ending.set, self._hear)
         given = {"client_info": INFO, "cache": None, **options}
         self.mcp = mcp.Client(transport, **given)
 

@@ -1,50 +1,149 @@
-"""The transport to a server in a child process, which may print anything and die in any way.
+"""A server in a child process: ended with all it started, whatever it prints and however it dies.
 
-The SDK's own one gives up on broken UTF-8, cannot tell an exited server whose child holds the pipe from a
-slow one, has no limit for a frame, and drops answers it cannot validate, so that their callers wait forever.
+The process runs under the supervision of `faultless.process`; its pipes are ours. The SDK's own transport
+gives up on broken UTF-8, cannot tell an exited server whose child holds the pipe from a slow one, has no
+limit for a frame, and drops answers it cannot validate, so that their callers wait forever.
 """
 
 from __future__ import annotations
 
+import math
 import os
+import sys
 from collections import deque
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import anyio
 
-from faultless.client.child import Child, read_some
+from faultless import process
 from faultless.client.frames import MAX_FRAME_BYTES, Splitter, read_line
-from faultless.contract import Fault, clean
+from faultless.contract import Fault, FaultKind, clean
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
     from types import TracebackType
 
     from mcp.shared.message import SessionMessage
 
     from faultless.client.exchange import Frame
+    from faultless.contract import Json
 
+CHUNK_BYTES = 65536
+STDERR_BYTES = 16384
+TAIL_CHARACTERS = 2000
+SETTLE_SECONDS = 0.1
+"""What a server that is not ended politely may take to exit by itself, and again after SIGTERM."""
+MARGIN_SECONDS = 10.0
+"""Longer than it takes to kill what does not end."""
 DRAIN_SECONDS = 0.2
 """How long the output of an exited server is still read: whoever inherited the pipe may hold it for ever."""
 
 
+@dataclass(frozen=True, slots=True)
+class Command:
+    """How a server is started."""
+
+    arguments: Sequence[str]
+    cwd: Path | None = None
+    env: Mapping[str, str] | None = None
+    """On top of this process's own environment."""
+    grace_seconds: float = 2.0
+    """How long it may take to leave after its input closes, and again after SIGTERM."""
+    echo_stderr: bool = False
+    """Whether its log is passed on to ours."""
+
+
+class Child:
+    """A server's process, as long as it runs and as faults tell of it afterwards."""
+
+    def __init__(self, running: process.Child, grace_seconds: float) -> None:
+        self.was_ended = False
+        """It did not go by itself."""
+        self.exited = running.exited
+        self.pid = running.process_id
+        self.stdout = running.stdout
+        self._running = running
+        self._grace_seconds = grace_seconds
+
+    @property
+    def stdin(self) -> int:
+        return self._running.stdin
+
+    @property
+    def stderr_tail(self) -> str:
+        text = self._running.read_stderr().text
+        return clean(text[-TAIL_CHARACTERS:], TAIL_CHARACTERS).strip()
+
+    def describe(self) -> dict[str, Json]:
+        """What a fault should say about the process."""
+        exit_code, signal = (None, None) if self.was_ended else self._running.status
+        return {"exit_code": exit_code, "signal": signal, "stderr": self.stderr_tail or None}
+
+    async def stop(self, *, politely: bool) -> None:
+        """End the tree; every wait is bounded. Politely: it may first leave by itself."""
+        grace = self._grace_seconds if politely else SETTLE_SECONDS
+        self._running.close_stdin()
+        with anyio.move_on_after(grace):
+            await self.exited.wait()
+        self.was_ended = not self.exited.is_set()
+        self._running.stop(grace)
+        with suppress(Fault), anyio.move_on_after(grace + MARGIN_SECONDS):
+            await self._running.wait()
+
+
 @asynccontextmanager
-async def attend(
+async def start_server(command: Command) -> AsyncIterator[Child]:
+    """A running server; a fault of the transport if it does not start."""
+    spec = process.Spec(
+        command=command.arguments,
+        cwd=command.cwd or Path(),
+        env={**os.environ, **command.env} if command.env else None,
+        deadline_seconds=math.inf,
+        streaming=True,
+        capture_bytes=STDERR_BYTES,
+        grace_seconds=command.grace_seconds,
+    )
+    async with AsyncExitStack() as stack:
+        try:
+            running = await stack.enter_async_context(
+                process.start(spec, on_stderr=_echo if command.echo_stderr else None)
+            )
+        except Fault as refused:
+            # A command that no system could run is a mistake of whoever wrote it, not a parameter of a call.
+            is_mistake = refused.kind is FaultKind.INVALID_PARAMS
+            raise Fault(
+                FaultKind.USAGE_ERROR if is_mistake else refused.kind,
+                refused.message,
+                hint=refused.hint,
+                details={"errno": refused.details.get("errno")},
+                layer="transport",
+            ) from refused
+        yield Child(running, command.grace_seconds)
+
+
+def _echo(chunk: bytes) -> None:
+    with suppress(OSError):
+        os.write(sys.stderr.fileno(), chunk)
+
+
+@asynccontextmanager
+async def open_streams(
     child: Child, max_frame_bytes: int = MAX_FRAME_BYTES
 ) -> AsyncIterator[tuple[FrameReader, FrameWriter]]:
     """The streams of a running server; leaving ends it and all it started, even when cancelled."""
     reader, writer = FrameReader(child, max_frame_bytes), FrameWriter(child)
 
     async def watch_exit() -> None:
-        await child.await_exit()
+        await child.exited.wait()
         await anyio.sleep(DRAIN_SECONDS)
         reader.end()
 
     politely = False
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(child.drain_stderr)
             tasks.start_soon(watch_exit)
             yield reader, writer
             politely = not (reader.has_ended or writer.is_broken)
@@ -77,7 +176,7 @@ class FrameReader(_Stream):
         self._frames: deque[Frame] = deque()
         self.has_ended = False
         self.on_noise: Callable[[str], None] | None = None
-        """Told of every line that is no message."""
+        """Told of every line that is not a message."""
         self.on_refusal: Callable[[Fault], None] = lambda _: None
         """Told why reading stops before the end."""
 
@@ -108,8 +207,12 @@ class FrameReader(_Stream):
         if self.has_ended:
             return b""
         try:
-            return await read_some(self._child.stdout)
-        except anyio.ClosedResourceError:  # `end` was called meanwhile
+            while True:
+                try:
+                    return os.read(self._child.stdout, CHUNK_BYTES)
+                except BlockingIOError:
+                    await anyio.wait_readable(self._child.stdout)
+        except (OSError, anyio.ClosedResourceError):  # `end` was called meanwhile
             return b""
 
     def _take(self, chunk: bytes) -> None:

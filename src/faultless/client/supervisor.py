@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
+    from faultless.client.address import Endpoint
     from faultless.client.breaker import Breaker
-    from faultless.client.lines import Line
 
 PROBE_SECONDS = 3.0
 HEALTH_CHECK = "health_check"
@@ -32,7 +32,7 @@ NO_SUCH_SESSION = 404
 
 @dataclass
 class Supervisor:
-    dial: Callable[[], Line]
+    dial: Callable[[], Endpoint]
     tasks: TaskGroup
     breaker: Breaker
     mode: Mapping[str, Any]

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from anyio.from_thread import BlockingPortal
 
+    from faultless.client.address import Address
     from faultless.client.fallback import Fallback, Run
-    from faultless.client.lines import Address
     from faultless.client.listing import ListedTool
     from faultless.client.reply import Reply
 

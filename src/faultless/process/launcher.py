@@ -6,6 +6,8 @@ import atexit
 import contextlib
 import errno
 import os
+import selectors
+import socket
 import subprocess
 import sys
 import threading
@@ -16,25 +18,83 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from faultless.process.seam import Kernel
-from faultless.process.warden import wire
+from faultless.process.target import wire
+from faultless.process.target.system import resident_bytes
 
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 _GOODBYE_SECONDS = 5.0
-# Loaded as a package of its own name, because `faultless` itself would bring everything with it.
-_PROGRAM = "import sys; sys.path.append(sys.argv[1]); from warden.serve import main; main()"
-WARDEN = (sys.executable, "-I", "-S", "-c", _PROGRAM, str(Path(__file__).parent))
+TARGET_PATH = str(Path(__file__).with_name("target"))
+# A package of its own name: `faultless` itself would bring everything with it. `sys.path` stays as it is.
+LOAD_TARGET = """
+import sys
+package = sys.modules["faultless_target"] = type(sys)("faultless_target")
+package.__path__ = [sys.argv[1]]
+"""
+_PROGRAM = f"{LOAD_TARGET}from faultless_target.warden import main; main()"
+WARDEN = (sys.executable, "-I", "-S", "-c", _PROGRAM, TARGET_PATH)
+
+
+class Kernel:
+    """Every call to the operating system that can fail, on the server's side: where tests plant faults."""
+
+    def launch(
+        self, command: Sequence[str], door: int, env: Mapping[str, str] | None
+    ) -> subprocess.Popen[bytes]:
+        """The warden: a session of its own, so that a terminal's Ctrl-C reaches only the server."""
+        return subprocess.Popen(
+            command,
+            cwd="/",
+            env=env,
+            pass_fds=(door,),
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def pipe(self) -> tuple[int, int]:
+        return os.pipe()
+
+    def selector(self) -> selectors.DefaultSelector:
+        return selectors.DefaultSelector()
+
+    def open_null(self) -> int:
+        return os.open(os.devnull, os.O_RDONLY)
+
+    def socketpair(self) -> tuple[socket.socket, socket.socket]:
+        return socket.socketpair()
+
+    def send(self, target: socket.socket, data: bytes | memoryview, descriptors: Sequence[int]) -> int:
+        return socket.send_fds(target, [data], descriptors)
+
+    def read(self, descriptor: int, size: int) -> bytes:
+        return os.read(descriptor, size)
+
+    def write(self, descriptor: int, data: bytes | memoryview) -> int:
+        return os.write(descriptor, data)
+
+    def close(self, descriptor: int) -> None:
+        os.close(descriptor)
 
 
 @dataclass(frozen=True)
-class Lease:
+class SupervisorHandle:
     """A supervisor, ours for one run."""
 
     run: int
     control: socket.socket
+
+    def is_quiet(self) -> bool:
+        """An idle supervisor says nothing; one that was killed is at its end."""
+        try:
+            self.control.recv(1)
+        except BlockingIOError:
+            return True
+        except OSError:
+            pass
+        return False
 
 
 class Launcher:
@@ -42,11 +102,17 @@ class Launcher:
 
     idle_at_most = 16
 
-    def __init__(self, kernel: Kernel | None = None, warden: Sequence[str] = WARDEN) -> None:
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        warden: Sequence[str] = WARDEN,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
         self.kernel = kernel or Kernel()
         self._command = warden
+        self._env = env
         self._numbers = count(1)
-        self._idle: list[Lease] = []
+        self._idle: list[SupervisorHandle] = []
         self._lock = threading.Lock()
         self._warden: subprocess.Popen[bytes] | None = None
         self._door: socket.socket | None = None
@@ -58,36 +124,37 @@ class Launcher:
             self._bring_up()
             self._idle.append(self._ask())
 
-    async def hire(self) -> Lease:
-        while self._owner == os.getpid() and (lease := self._pick_idle()):
-            if _is_quiet(lease.control):
-                return lease
-            lease.control.close()
+    async def acquire_supervisor(self) -> SupervisorHandle:
+        while self._owner == os.getpid() and (idle := self._pick_idle()):
+            if idle.is_quiet():
+                return idle
+            idle.control.close()
         if not self._is_up():
             await to_thread.run_sync(self._bring_up)
+        door = self._door
         try:
             return self._ask()
         except BrokenPipeError:  # it was killed a moment ago
-            await to_thread.run_sync(self._replace, self._door)
+            await to_thread.run_sync(self._replace, door)
             return self._ask()
 
-    def _pick_idle(self) -> Lease | None:
+    def _pick_idle(self) -> SupervisorHandle | None:
         try:
             return self._idle.pop()
         except IndexError:  # asked before looked: another thread may be faster
             return None
 
-    def release(self, lease: Lease, *, reusable: bool) -> None:
+    def release(self, handle: SupervisorHandle, *, reusable: bool) -> None:
         if reusable and len(self._idle) < self.idle_at_most:
-            self._idle.append(lease)
+            self._idle.append(handle)
         else:
-            lease.control.close()
+            handle.control.close()
 
-    def kill(self, lease: Lease) -> None:
+    def kill(self, handle: SupervisorHandle) -> None:
         """For a supervisor that does not answer: the warden kills it and its tree, then the stream ends."""
         with contextlib.suppress(OSError):
             if self._door:
-                self.kernel.send(self._door, wire.FRAME.pack(wire.KILL, lease.run, 0), ())
+                self.kernel.send(self._door, wire.FRAME.pack(wire.KILL, handle.run, 0), ())
 
     def close(self) -> None:
         """End the warden and what it may still be running."""
@@ -108,11 +175,7 @@ class Launcher:
 
     def resident_bytes(self) -> int:
         """Memory of the warden itself, 0 where that cannot be told."""
-        try:
-            pages = Path(f"/proc/{self.process_id}/statm").read_text().split()[1]
-        except OSError:
-            return 0
-        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+        return resident_bytes(self.process_id) if self.process_id else 0
 
     def _is_up(self) -> bool:
         return self._warden is not None and self._owner == os.getpid() and self._warden.poll() is None
@@ -132,33 +195,31 @@ class Launcher:
             try:
                 with theirs:
                     number = theirs.fileno()
-                    self._warden = self.kernel.launch([*self._command, str(number)], number)
+                    self._warden = self.kernel.launch([*self._command, str(number)], number, self._env)
             except BaseException:
                 ours.close()
                 raise
             ours.setblocking(False)
             self._door = ours
 
-    def _ask(self) -> Lease:
+    def _ask(self) -> SupervisorHandle:
+        door = self._door
+        if door is None:  # closed by another thread meanwhile
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
         ours, theirs = self.kernel.socketpair()
         try:
             with theirs:
                 ours.setblocking(False)
                 run = next(self._numbers) & 0xFFFF_FFFF
-                self.kernel.send(self._open_door(), wire.FRAME.pack(wire.FORK, run, 0), [theirs.fileno()])
+                self.kernel.send(door, wire.FRAME.pack(wire.FORK, run, 0), [theirs.fileno()])
         except BaseException:
             ours.close()
             raise
-        return Lease(run, ours)
-
-    def _open_door(self) -> socket.socket:
-        if self._door is None:  # closed by another thread meanwhile
-            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
-        return self._door
+        return SupervisorHandle(run, ours)
 
     def _drop(self) -> None:
-        for lease in self._idle:
-            lease.control.close()
+        for handle in self._idle:
+            handle.control.close()
         self._idle.clear()
         if self._door is not None:
             self._door.close()
@@ -171,17 +232,6 @@ class Launcher:
                 self._warden.wait()
         self._warden = None
         self._owner = os.getpid()
-
-
-def _is_quiet(control: socket.socket) -> bool:
-    """An idle supervisor says nothing; one that was killed is at its end."""
-    try:
-        control.recv(1)
-    except BlockingIOError:
-        return True
-    except OSError:
-        pass
-    return False
 
 
 shared = Launcher()

@@ -1,4 +1,4 @@
-"""When a warm parent is used, replaced, refused and taught."""
+"""When a warm parent is used, replaced, refused and told what to preload."""
 
 import ctypes
 import os
@@ -9,11 +9,11 @@ from pathlib import Path
 
 import anyio
 import pytest
-from tests.process.warm.test_forks import environment, value, warmed
 
 from faultless.process import Launcher
 from faultless.process.warm import Pool, Recipe
 from faultless.process.warm import pool as pools
+from tests.process.warm.test_forks import environment, value, warmed
 
 pytestmark = [
     pytest.mark.anyio,
@@ -113,7 +113,7 @@ async def test_code_of_ones_own_may_be_loaded_and_retires_the_parent_when_it_cha
     script.write_text("import engine")
     foreign = replace(recipe(project, PYTHONPATH=str(own)), warm_up=script)
     assert await pool.wait_for(foreign, DEADLINE_SECONDS) is None
-    wanted = replace(foreign, own=own)
+    wanted = replace(foreign, trusted_folder=own)
     launcher = await pool.wait_for(wanted, DEADLINE_SECONDS)
     assert launcher is not None
     assert await preloaded(["engine"], wanted, project, launcher) == ["engine"]
@@ -134,7 +134,7 @@ async def test_what_runs_imported_is_loaded_in_the_next_parent(
     first = await warmed(pool, wanted)
     names = ["harmless", "other"]
     assert await preloaded(names, wanted, project, first) == []
-    pool.learn(wanted, names)
+    pool.record_modules(wanted, names)
     second = await settled(pool, wanted)
     assert await preloaded(names, wanted, project, second) == names
 
@@ -147,7 +147,7 @@ async def test_a_module_that_changes_the_process_is_left_out_and_the_rest_is_kep
 ) -> None:
     wanted = recipe(project, installed)
     await warmed(pool, wanted)
-    pool.learn(wanted, ["harmless", spoiler, "other"])
+    pool.record_modules(wanted, ["harmless", spoiler, "other"])
     launcher = await settled(pool, wanted)
     assert await preloaded(["harmless", spoiler, "other"], wanted, project, launcher) == ["harmless", "other"]
 
@@ -159,7 +159,7 @@ async def test_what_is_over_the_budget_is_left_to_the_runs(
     monkeypatch.setattr(pools, budget, 0)
     wanted = recipe(project, installed)
     await warmed(pool, wanted)
-    pool.learn(wanted, ["harmless", "other"])
+    pool.record_modules(wanted, ["harmless", "other"])
     launcher = await settled(pool, wanted)
     assert await preloaded(["harmless", "other"], wanted, project, launcher) == []
 
@@ -171,21 +171,21 @@ async def test_a_library_that_ends_its_threads_before_a_fork_may_be_loaded(
         pytest.skip("needs the GNU C library")
     wanted = recipe(project, installed)
     await warmed(pool, wanted)
-    pool.learn(wanted, ["harmless", "retiring_one"])
+    pool.record_modules(wanted, ["harmless", "retiring_one"])
     launcher = await settled(pool, wanted)
     assert await preloaded(["retiring_one"], wanted, project, launcher) == ["retiring_one"]
     alive = "sys.modules['retiring_one'].thread.is_alive()"
     assert await value(alive, project, launcher, **dict(wanted.env)) is False
 
 
-async def test_a_module_that_is_distrusted_is_not_loaded_again(
+async def test_a_module_that_is_banned_is_not_loaded_again(
     pool: Pool, project: Path, installed: Path
 ) -> None:
     wanted = recipe(project, installed)
     await warmed(pool, wanted)
-    pool.learn(wanted, ["harmless", "other"])
+    pool.record_modules(wanted, ["harmless", "other"])
     await settled(pool, wanted)
-    pool.distrust(wanted, ["other"])
+    pool.ban_modules(wanted, ["other"])
     assert pool.find(wanted) is None
     launcher = await settled(pool, wanted)
     assert await preloaded(["harmless", "other"], wanted, project, launcher) == ["harmless"]
@@ -196,7 +196,7 @@ async def test_a_loaded_module_that_changes_on_disk_retires_the_parent(
 ) -> None:
     wanted = recipe(project, installed)
     await warmed(pool, wanted)
-    pool.learn(wanted, ["harmless"])
+    pool.record_modules(wanted, ["harmless"])
     await settled(pool, wanted)
     (installed / "harmless.py").write_text("VALUE = 22")
     assert pool.find(wanted) is None

@@ -1,37 +1,39 @@
-"""The server's end of one warm parent."""
+"""The server's end of one warm parent, and how to tell that it is out of date."""
 
 from __future__ import annotations
 
 import errno
 import json
 import os
-import subprocess
 import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from faultless.process import Kernel, Launcher
+from faultless.process.launcher import LOAD_TARGET, TARGET_PATH, Launcher
+from faultless.process.lines import LineSplitter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-_HERE = Path(__file__).parent
-_LEND = [str(_HERE / "lent"), str(_HERE.parent)]
-_PROGRAM = (
-    "import json, sys; "
-    "sys.path[:] = json.loads(sys.argv[1])['lend'] + [entry for entry in sys.path if entry]; "
-    "from faultless_warm.parent import main; main()"
-)
+_ANSWER_BYTES = 64 << 20  # it names every loaded file
+_PROGRAM = f"""{LOAD_TARGET}
+sys.path[:] = [entry for entry in sys.path if entry]
+from faultless_target.warm_parent import main
+main()
+"""
+
+Stamp = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
     """What a parent says about itself when it has loaded everything."""
 
-    files: dict[str, tuple[int, int]]
+    files: dict[str, Stamp]
     seconds: float
     resident_bytes: int
 
@@ -48,34 +50,15 @@ class Unfit:
     module: str | None = None
 
 
-class _TargetKernel(Kernel):
-    """Starts the parent in the environment of the runs it will become."""
-
-    def __init__(self, env: Mapping[str, str]) -> None:
-        self._env = env
-
-    def launch(self, command: Sequence[str], door: int) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            command,
-            cwd="/",
-            env=dict(self._env),
-            pass_fds=(door,),
-            start_new_session=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-
-
 class WarmLauncher(Launcher):
     """Started without waiting; `check` says when it can be used."""
 
     idle_at_most = 2  # each of them has a process waiting that holds memory
 
     def __init__(self, interpreter: Path, env: Mapping[str, str], settings: Mapping[str, Any]) -> None:
-        told = json.dumps({**settings, "lend": _LEND})
-        super().__init__(_TargetKernel(env), (str(interpreter), "-c", _PROGRAM, told))
-        self._heard = b""
+        command = (str(interpreter), "-c", _PROGRAM, TARGET_PATH, json.dumps(settings))
+        super().__init__(warden=command, env=env)
+        self._answer = LineSplitter(_ANSWER_BYTES)
         self._state: Ready | Unfit | None = None
         super()._bring_up()
 
@@ -102,11 +85,10 @@ class WarmLauncher(Launcher):
             return
         except OSError:
             data = b""
-        self._heard += data
         if not data:
             self._state = Unfit("the warm parent did not come up")
-        elif self._heard.endswith(b"\n"):
-            self._state = _understand(json.loads(self._heard))
+        for line in self._answer.feed(data):
+            self._state = _understand(json.loads(line.data))
 
     def _bring_up(self) -> None:
         """A parent that is gone is replaced by the pool, not revived here."""
@@ -120,7 +102,29 @@ def _understand(message: dict[str, Any]) -> Ready | Unfit:
     return Unfit(message["unfit"], message["module"])
 
 
-def _stamp(path: str) -> tuple[int, int] | None:
+def fingerprint(interpreter: Path) -> tuple[tuple[str, Stamp | None], ...]:
+    """What is installed: the interpreter, its site-packages folders and their .pth files."""
+    folders = _site_folders(interpreter)
+    links = [path for folder in folders for path in sorted(folder.glob("*.pth"))]
+    return tuple((str(path), _stamp(path)) for path in (interpreter, *folders, *links))
+
+
+@lru_cache(maxsize=64)
+def _site_folders(interpreter: Path) -> tuple[Path, ...]:
+    """Found by their place, so that nothing has to be run."""
+    home = interpreter.parent.parent
+    base = interpreter.resolve().parent.parent
+    found = [
+        folder
+        for prefix in dict.fromkeys((home, base))
+        for library in ("lib", "lib64")
+        for pattern in ("python3*/site-packages", "python3/dist-packages", "python3*/dist-packages")
+        for folder in sorted((prefix / library).glob(pattern))
+    ]
+    return tuple(dict.fromkeys(folder.resolve() for folder in found))
+
+
+def _stamp(path: str | Path) -> Stamp | None:
     try:
         status = os.stat(path)  # noqa: PTH116 - hundreds of them before every run
     except OSError:

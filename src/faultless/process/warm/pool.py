@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from faultless.process.warm.fingerprint import fingerprint
-from faultless.process.warm.launcher import Ready, Unfit, WarmLauncher, can_fork_safely
+from faultless.process.warm.launcher import Ready, Unfit, WarmLauncher, can_fork_safely, fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -41,10 +40,10 @@ class Recipe:
     env: Mapping[str, str]
     """The environment of the runs, less what differs from one to the next."""
     warm_up: Path | None = None
-    """A script for the target's interpreter that loads the engine. If it defines `rehearse`, that is called
+    """A script for the target's interpreter that loads the engine. If it defines `prewarm`, that is called
     in the process of the next run, before the run is asked for."""
-    own: Path | None = None
-    """A folder whose modules may be loaded although they are not installed: the server's own code."""
+    trusted_folder: Path | None = None
+    """Its modules may be loaded although they are not installed: the server's own code."""
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -53,7 +52,7 @@ class Recipe:
             self.root,
             self.program,
             self.warm_up,
-            self.own,
+            self.trusted_folder,
             frozenset(self.env.items()),
         )
 
@@ -64,18 +63,18 @@ class _Parent:
     fingerprint: object
     preload: tuple[str, ...]
     runs: int = 0
-    is_vouched_for: bool = False
+    is_confirmed: bool = False
 
 
 @dataclass
-class _Place:
-    """What is known about one recipe: its parent, a better one on its way, and what it taught."""
+class _Entry:
+    """What is known about one recipe: its parent, a better one on its way, and what its runs imported."""
 
     recipe: Recipe
     current: _Parent | None = None
     coming: _Parent | None = None
-    learned: list[str] = field(default_factory=list)
-    denied: set[str] = field(default_factory=set)
+    recorded: list[str] = field(default_factory=list)
+    banned: set[str] = field(default_factory=set)
     given_up: str | None = None
     given_up_at: object = None
     """What was installed then; another environment gets another chance."""
@@ -88,29 +87,29 @@ class Pool:
     def __init__(self, *, idle_seconds: float = IDLE_SECONDS, runs_at_most: int = RUNS_AT_MOST) -> None:
         self._idle_seconds = idle_seconds
         self._runs_at_most = runs_at_most
-        self._places: dict[tuple[object, ...], _Place] = {}
+        self._entries: dict[tuple[object, ...], _Entry] = {}
 
     def find(self, recipe: Recipe) -> Launcher | None:
         """A parent that is ready and true to what is on disk."""
         if not can_fork_safely():
             return None
-        place = self._places.setdefault(recipe.key, _Place(recipe))
-        self._promote(place)
-        self._retire_stale(place)
-        self._expire_later(place)
-        if place.current is None:
+        entry = self._entries.setdefault(recipe.key, _Entry(recipe))
+        self._promote(entry)
+        self._retire_stale(entry)
+        self._expire_later(entry)
+        if entry.current is None:
             return None
-        place.current.runs += 1
-        return place.current.launcher
+        entry.current.runs += 1
+        return entry.current.launcher
 
     def prepare(self, recipe: Recipe) -> None:
         """After a run: start what the next one will need, if it is not there."""
         if not can_fork_safely():
             return
-        place = self._places.setdefault(recipe.key, _Place(recipe))
-        self._promote(place)
-        self._start_wanted(place)
-        self._expire_later(place)
+        entry = self._entries.setdefault(recipe.key, _Entry(recipe))
+        self._promote(entry)
+        self._start_wanted(entry)
+        self._expire_later(entry)
 
     async def wait_for(self, recipe: Recipe, seconds: float) -> Launcher | None:
         """A parent, started and waited for if there is none; None means: run it cold."""
@@ -118,111 +117,111 @@ class Pool:
         with anyio.move_on_after(seconds):
             while launcher is None:
                 self.prepare(recipe)
-                place = self._places.get(recipe.key)
-                if place is None or (place.coming is None and place.current is None):
+                entry = self._entries.get(recipe.key)
+                if entry is None or (entry.coming is None and entry.current is None):
                     return None
-                if place.coming is not None:
-                    await place.coming.launcher.wait()
+                if entry.coming is not None:
+                    await entry.coming.launcher.wait()
                 launcher = self.find(recipe)
         return launcher
 
     def is_preparing(self, recipe: Recipe) -> bool:
         """Whether a parent is on its way."""
-        place = self._places.get(recipe.key)
-        if place is None:
+        entry = self._entries.get(recipe.key)
+        if entry is None:
             return False
-        self._promote(place)
-        return place.coming is not None
+        self._promote(entry)
+        return entry.coming is not None
 
     def why_cold(self, recipe: Recipe) -> str | None:
         """Why there will never be a warm parent for this recipe, if that is so."""
-        place = self._places.get(recipe.key)
-        return place.given_up if place else None
+        entry = self._entries.get(recipe.key)
+        return entry.given_up if entry else None
 
-    def is_doubtful(self, recipe: Recipe) -> bool:
-        """Whether learned modules were loaded and no new process has yet confirmed a bad start with them."""
-        place = self._places.get(recipe.key)
-        parent = place.current if place else None
-        return parent is not None and bool(parent.preload) and not parent.is_vouched_for
+    def needs_confirmation(self, recipe: Recipe) -> bool:
+        """Whether recorded modules were loaded and no new process has yet confirmed a bad start with them."""
+        entry = self._entries.get(recipe.key)
+        parent = entry.current if entry else None
+        return parent is not None and bool(parent.preload) and not parent.is_confirmed
 
-    def vouch(self, recipe: Recipe) -> None:
+    def confirm_preload(self, recipe: Recipe) -> None:
         """A new process did the same as a fork of this parent."""
-        place = self._places.get(recipe.key)
-        if place is not None and place.current is not None:
-            place.current.is_vouched_for = True
+        entry = self._entries.get(recipe.key)
+        if entry is not None and entry.current is not None:
+            entry.current.is_confirmed = True
 
-    def learn(self, recipe: Recipe, modules: Collection[str]) -> None:
+    def record_modules(self, recipe: Recipe, modules: Collection[str]) -> None:
         """Installed modules that a run imported, in the order in which it did."""
-        place = self._places.get(recipe.key)
-        if place is not None:
-            known = set(place.learned)
-            place.learned += [name for name in modules if name not in known]
+        entry = self._entries.get(recipe.key)
+        if entry is not None:
+            known = set(entry.recorded)
+            entry.recorded += [name for name in modules if name not in known]
 
-    def distrust(self, recipe: Recipe, modules: Collection[str] | None = None) -> None:
-        """A preloaded run differed: never preload these again, or none of what was learned."""
-        place = self._places.get(recipe.key)
-        if place is None:
+    def ban_modules(self, recipe: Recipe, modules: Collection[str] | None = None) -> None:
+        """A preloaded run differed: never preload these again, or none of what was recorded."""
+        entry = self._entries.get(recipe.key)
+        if entry is None:
             return
-        place.denied |= set(place.learned if modules is None else modules)
-        for parent in (place.current, place.coming):
+        entry.banned |= set(entry.recorded if modules is None else modules)
+        for parent in (entry.current, entry.coming):
             if parent is not None and parent.preload:
                 _close(parent)
-        place.current = place.coming = None
+        entry.current = entry.coming = None
 
     def close(self) -> None:
-        for place in self._places.values():
-            self._close_place(place)
-        self._places.clear()
+        for entry in self._entries.values():
+            self._close_entry(entry)
+        self._entries.clear()
 
-    def _promote(self, place: _Place) -> None:
+    def _promote(self, entry: _Entry) -> None:
         """Put a parent that has come up into service, or learn why it did not."""
-        if place.coming is None:
+        if entry.coming is None:
             return
-        state = place.coming.launcher.check()
+        state = entry.coming.launcher.check()
         if isinstance(state, Ready):
-            if place.current is not None:
-                _close(place.current)
-            place.current, place.coming = place.coming, None
+            if entry.current is not None:
+                _close(entry.current)
+            entry.current, entry.coming = entry.coming, None
             log.debug("warm parent ready after %.3f s, %d bytes", state.seconds, state.resident_bytes)
         elif isinstance(state, Unfit):
-            _close(place.coming)
-            place.coming = None
-            self._take_in(place, state)
+            _close(entry.coming)
+            entry.coming = None
+            self._take_in(entry, state)
 
     @staticmethod
-    def _start_wanted(place: _Place) -> None:
-        if place.given_up is not None and place.given_up_at != fingerprint(place.recipe.interpreter):
-            place.given_up = None
-        if place.coming is not None or place.given_up is not None:
+    def _start_wanted(entry: _Entry) -> None:
+        if entry.given_up is not None and entry.given_up_at != fingerprint(entry.recipe.interpreter):
+            entry.given_up = None
+        if entry.coming is not None or entry.given_up is not None:
             return
-        wanted = _wanted(place)
-        if place.current is None or place.current.preload != wanted:
-            place.coming = _start(place.recipe, wanted)
+        wanted = _wanted(entry)
+        if entry.current is None or entry.current.preload != wanted:
+            entry.coming = _start(entry.recipe, wanted)
 
-    def _take_in(self, place: _Place, unfit: Unfit) -> None:
-        """Leave out the module that spoiled it; if it was none of the learned ones, there is no way."""
+    def _take_in(self, entry: _Entry, unfit: Unfit) -> None:
+        """Leave out the module that spoiled it; if it was none of the recorded ones, there is no way."""
         log.info("warm parent unfit: %s (%s)", unfit.reason, unfit.module)
-        wanted = _wanted(place)
+        wanted = _wanted(entry)
         if not wanted:
-            place.given_up, place.given_up_at = unfit.reason, fingerprint(place.recipe.interpreter)
-        elif unfit.module in wanted and len(place.denied) < ATTEMPTS:
-            place.denied.add(str(unfit.module))
+            entry.given_up, entry.given_up_at = unfit.reason, fingerprint(entry.recipe.interpreter)
+        elif unfit.module in wanted and len(entry.banned) < ATTEMPTS:
+            entry.banned.add(str(unfit.module))
         else:
-            place.denied |= set(place.learned)
-        self._start_wanted(place)
+            entry.banned |= set(entry.recorded)
+        self._start_wanted(entry)
 
-    def _retire_stale(self, place: _Place) -> None:
-        parent = place.current
+    def _retire_stale(self, entry: _Entry) -> None:
+        parent = entry.current
         if parent is None:
             return
-        reason = self._why_stale(place.recipe, parent)
+        reason = self._why_stale(entry.recipe, parent)
         if reason is not None:
             log.debug("warm parent retired: %s", reason)
             _close(parent)
-            place.current = None
-            if place.coming is not None:
-                _close(place.coming)
-            place.coming = None
+            entry.current = None
+            if entry.coming is not None:
+                _close(entry.coming)
+            entry.coming = None
 
     def _why_stale(self, recipe: Recipe, parent: _Parent) -> str | None:
         state = parent.launcher.check()
@@ -236,24 +235,24 @@ class Pool:
             return "the environment changed on disk"
         return None if state.is_current() else "a loaded module changed on disk"
 
-    def _expire_later(self, place: _Place) -> None:
-        if place.closing is not None:
-            place.closing.cancel()
+    def _expire_later(self, entry: _Entry) -> None:
+        if entry.closing is not None:
+            entry.closing.cancel()
         loop = asyncio.get_running_loop()
-        place.closing = loop.call_later(self._idle_seconds, self._close_place, place)
+        entry.closing = loop.call_later(self._idle_seconds, self._close_entry, entry)
 
     @staticmethod
-    def _close_place(place: _Place) -> None:
-        if place.closing is not None:
-            place.closing.cancel()
-        for parent in (place.current, place.coming):
+    def _close_entry(entry: _Entry) -> None:
+        if entry.closing is not None:
+            entry.closing.cancel()
+        for parent in (entry.current, entry.coming):
             if parent is not None:
                 _close(parent)
-        place.current = place.coming = None
+        entry.current = entry.coming = None
 
 
-def _wanted(place: _Place) -> tuple[str, ...]:
-    return tuple(name for name in place.learned if name not in place.denied)[:PRELOAD_MODULES]
+def _wanted(entry: _Entry) -> tuple[str, ...]:
+    return tuple(name for name in entry.recorded if name not in entry.banned)[:PRELOAD_MODULES]
 
 
 def _start(recipe: Recipe, preload: tuple[str, ...]) -> _Parent | None:
@@ -263,7 +262,7 @@ def _start(recipe: Recipe, preload: tuple[str, ...]) -> _Parent | None:
         "preload": preload,
         "preload_seconds": PRELOAD_SECONDS,
         "preload_bytes": PRELOAD_BYTES,
-        "own": str(recipe.own.resolve()) if recipe.own else None,
+        "trusted_folder": str(recipe.trusted_folder.resolve()) if recipe.trusted_folder else None,
     }
     known = fingerprint(recipe.interpreter)
     try:

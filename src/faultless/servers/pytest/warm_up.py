@@ -59,7 +59,7 @@ def load_pytest() -> None:
     os.environ.update({name: value for name, value in hidden.items() if value is not None})
 
 
-rehearse = load_pytest  # see Recipe.warm_up
+prewarm = load_pytest  # see Recipe.warm_up
 
 
 def load_what_every_run_loads() -> None:

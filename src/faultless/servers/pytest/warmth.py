@@ -53,7 +53,7 @@ def make_recipe(job: Job) -> Recipe | None:
         program="pytest",
         env=variables,
         warm_up=WARM_UP,
-        own=WORKER,
+        trusted_folder=WORKER,
     )
 
 
@@ -79,7 +79,7 @@ def _must_be_checked(session: Session, pool: Pool, recipe: Recipe) -> bool:
     if session.record.has_started or session.finished is None or session.finished.timed_out:
         return False
     went_wrong = bool(session.record.collection_errors) or session.finished.exit_code not in QUIET_EXITS
-    return went_wrong and pool.is_doubtful(recipe)
+    return went_wrong and pool.needs_confirmation(recipe)
 
 
 async def _run_cold(
@@ -88,10 +88,10 @@ async def _run_cold(
     cold = await run_session(job, on_progress)
     if warm is not None and job.pool is not None:
         if _outline(warm) == _outline(cold):
-            job.pool.vouch(recipe)
+            job.pool.confirm_preload(recipe)
         else:
             log.warn("a preloaded module changed a run; nothing learned is preloaded any more")
-            job.pool.distrust(recipe)
+            job.pool.ban_modules(recipe)
     return cold
 
 
@@ -102,11 +102,11 @@ def _outline(session: Session) -> tuple[object, ...]:
 
 
 def _teach(pool: Pool, recipe: Recipe, session: Session) -> None:
-    pool.learn(recipe, session.record.modules)
+    pool.record_modules(recipe, session.record.modules)
     spoiled = [
         found.group(1)
         for warning in session.record.warnings
         if (found := NOT_REWRITTEN.search(str(warning.get("message"))))
     ]
     if spoiled:
-        pool.distrust(recipe, spoiled)
+        pool.ban_modules(recipe, spoiled)

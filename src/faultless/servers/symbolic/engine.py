@@ -198,7 +198,7 @@ def _make_recipe() -> Recipe:
         program=PROGRAM,
         env={**kept, **fixed, "PYTHONDONTWRITEBYTECODE": "1"},
         warm_up=home / "servers" / "symbolic" / "worker" / "warm_up.py",
-        own=home,
+        trusted_folder=home,
     )
 
 

@@ -35,7 +35,7 @@ def fill_tables() -> None:
             publish(importlib.import_module(name))
 
 
-def rehearse() -> None:
+def prewarm() -> None:
     """Our own code, never the user's; for `Recipe.warm_up`."""
     prepared = prepare(read_source(REHEARSAL), Question(CHECK, "f"))
     Exploration(prepared, lambda _event: None, _REHEARSAL_SECONDS).run()
@@ -44,4 +44,4 @@ def rehearse() -> None:
 
 if __name__ == "faultless_warm_up":
     fill_tables()
-    rehearse()
+    prewarm()

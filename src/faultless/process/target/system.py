@@ -1,4 +1,7 @@
-"""Every call to the operating system that can fail, on the warden's side: where tests plant faults."""
+"""Every call to the operating system that can fail, on the warden's side: where tests plant faults.
+
+And two questions of the server's side too: how much memory a process holds, and which descriptors to close.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,12 @@ import socket
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 _ROOM = socket.CMSG_SPACE(253 * array.array("i").itemsize)  # the kernel's limit for one message
 _CLOSE_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
-
-
-class Departed(BaseException):
-    """Raised in a fork that goes on as the command itself; passes through everything the parent was doing."""
-
-    def __init__(self, go_on: Callable[[], None]) -> None:
-        super().__init__()
-        self.go_on = go_on
+_LONGEST_WAIT_SECONDS = 86400.0  # more milliseconds do not fit; whoever waits longer waits again
+_DESCRIPTORS = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
 
 
 class System:
@@ -62,12 +59,6 @@ class System:
             path, command, env, file_actions=actions, setsid=True, setsigmask=(), setsigdef=defaults
         )
 
-    def stand_by(self, control: socket.socket) -> None:
-        """Nothing is running: the time to prepare for the next run, until `control` has a request."""
-
-    def stand_down(self) -> None:
-        """There will be no next run."""
-
     def reap(self, options: int = 0) -> tuple[int, int]:
         """Process id and wait status of a child that ended; 0 when all live; ChildProcessError if none."""
         return os.waitpid(-1, os.WNOHANG | options)
@@ -86,5 +77,25 @@ class System:
         poll = select.poll()
         for descriptor in descriptors:
             poll.register(descriptor, select.POLLIN)
-        milliseconds = None if seconds is None else max(0.0, seconds) * 1000
+        milliseconds = None if seconds is None else min(max(0.0, seconds), _LONGEST_WAIT_SECONDS) * 1000
         return {descriptor for descriptor, _event in poll.poll(milliseconds)}
+
+
+def resident_bytes(process_id: int) -> int:
+    """Memory of a process, 0 where that cannot be told."""
+    try:
+        with open(f"/proc/{process_id}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+def close_all_but(kept: set[int]) -> None:
+    """Every descriptor above stderr, however high its number."""
+    highest = max(int(entry) for entry in os.listdir(_DESCRIPTORS))
+    lowest = 3
+    for number in sorted(kept):
+        if number >= lowest:
+            os.closerange(lowest, number)
+            lowest = number + 1
+    os.closerange(lowest, max(lowest, highest + 1))

@@ -10,8 +10,9 @@ s signal, -        signal the command's first process
 t milliseconds, -  stop: ask the whole tree to end, kill what is left after the time
 (end of stream)    kill everything at once
 
-Supervisor to server, a JSON object a line: {"refused": step, …}, {"started": process id} if the
-request asks for it, {"ended": wait status, …}.
+Back to the server, a JSON object a line. A supervisor: {"refused": step, …}; {"started": process id} if the
+request asks for it; {"exited": wait status} of the first process if the server talks with it;
+{"ended": wait status, …} when the tree is gone. A warm parent, once: {"ready": …} or {"unfit": …}.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 FRAME = struct.Struct("!cII")
 FORK, KILL, REQUEST, SIGNAL, STOP = b"f", b"k", b"r", b"s", b"t"
+SETTLE_SECONDS = 0.1  # the rest of a shell pipeline may end just after its leader
+KILL_SECONDS = 5.0  # a killed process that is still there by then sits in the kernel, or is not ours to kill
 _CHUNK = 1 << 18
 
 
@@ -40,7 +43,9 @@ class Request(NamedTuple):
     deadline_seconds: float
     grace_seconds: float
     targets: list[int]
-    announce: bool
+    announces_start: bool
+    is_streaming: bool
+    """The server talks with it: its end is told at once, and its output ends when it closes it."""
     descriptors: list[int]
 
 
@@ -70,17 +75,13 @@ def receive_packed(system: System, control: socket.socket) -> tuple[dict[str, An
             letter, length, count = FRAME.unpack(head)
             if letter == REQUEST:
                 body = receive_exactly(system, control, length)
-                _check_all_came(descriptors, count)
+                if len(descriptors) != count:  # the kernel drops those our table has no room for
+                    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))  # noqa: TRY301 - they are closed below
                 return marshal.loads(body), descriptors  # noqa: S302 - from those who started us, and nobody else
         except BaseException:
             for descriptor in descriptors:
                 os.close(descriptor)
             raise
-
-
-def _check_all_came(descriptors: list[int], count: int) -> None:
-    if len(descriptors) != count:  # the kernel drops those our table has no room for
-        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 
 def receive_exactly(system: System, source: socket.socket, size: int) -> bytes:

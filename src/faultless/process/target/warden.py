@@ -11,29 +11,29 @@ import sys
 import time
 from typing import NamedTuple
 
-from . import supervise, tree, wire
-from .system import Departed, System
+from . import supervisor, tree, wire
+from .system import System
 
-_GOODBYE_SECONDS = 2 * supervise.KILL_SECONDS
+_GOODBYE_SECONDS = 2 * wire.KILL_SECONDS
 _AGAIN_SECONDS = 0.01
 
 
 class _Supervisor(NamedTuple):
     run: int
-    control: (
-        socket.socket
-    )  # closed when its tree is gone, so that the server does not learn of its end too early
+    control: socket.socket
+    """Closed when its tree is gone, so that the server does not learn of its end too early."""
 
 
 class Warden:
-    def __init__(self, system: System, door: socket.socket) -> None:
-        self._system = system
+    def __init__(self, spawner: supervisor.Spawner, door: socket.socket) -> None:
+        self._spawner = spawner
+        self._system = spawner.system
         self._door = door
-        self._wake = supervise.open_wake(system)
+        self._wake = supervisor.open_wake(self._system)
         self._supervisors: dict[int, _Supervisor] = {}
         self._lost: list[_Supervisor] = []
         self._give_up = 0.0
-        self._tree = tree.plant(system)
+        self._tree = tree.make_tree(self._system)
 
     def serve(self) -> None:
         """Until the server hangs up or dies, and then until the last supervisor has cleared up."""
@@ -43,14 +43,14 @@ class Warden:
         while True:
             ready = self._system.wait_for_input([self._wake, door], _AGAIN_SECONDS if self._lost else None)
             if self._wake in ready or self._lost:
-                supervise.clear_wake(self._wake)
+                supervisor.clear_wake(self._wake)
                 self._reap()
             if door in ready and not self._answer():
                 break
         goodbye = time.monotonic() + _GOODBYE_SECONDS
         while self._reap() and time.monotonic() < goodbye:
             self._system.wait_for_input([self._wake], _AGAIN_SECONDS)
-            supervise.clear_wake(self._wake)
+            supervisor.clear_wake(self._wake)
 
     def _answer(self) -> bool:
         head, descriptors = self._system.receive(self._door, wire.FRAME.size)
@@ -61,8 +61,8 @@ class Warden:
         if letter == wire.FORK and descriptors:
             self._fork(run, socket.socket(fileno=descriptors[0]))
         elif letter == wire.KILL:
-            for pid, supervisor in self._supervisors.items():
-                if supervisor.run == run:
+            for pid, handle in self._supervisors.items():
+                if handle.run == run:
                     os.kill(pid, signal.SIGKILL)
         return True
 
@@ -76,16 +76,13 @@ class Warden:
         if pid != 0:
             self._supervisors[pid] = _Supervisor(run, control)
             return
-        self._become_supervisor(control)
-
-    def _become_supervisor(self, control: socket.socket) -> None:
         status: int | None = 1
         try:
             self._forget()
             tree.adopt_orphans()
-            supervise.serve(self._system, control)
+            supervisor.serve(self._spawner, control)
             status = 0
-        except Departed:
+        except supervisor.ForkedChild:
             status = None
             raise
         finally:
@@ -93,12 +90,12 @@ class Warden:
                 os._exit(status)
 
     def _forget(self) -> None:
-        """In a new supervisor: nobody else's sockets, or their ends would go unseen."""
+        """In a new supervisor: keep nobody else's sockets, or their ends would go unseen."""
         self._door.close()
         os.close(self._wake)
         os.close(signal.set_wakeup_fd(-1))
-        for supervisor in (*self._supervisors.values(), *self._lost):
-            supervisor.control.close()
+        for handle in (*self._supervisors.values(), *self._lost):
+            handle.control.close()
 
     def _reap(self) -> bool:
         """Take in who ended; whether anybody is left. Children that are no supervisors outlived theirs."""
@@ -109,21 +106,16 @@ class Warden:
                     break
                 if os.WIFSTOPPED(status):  # a command may stop its parent, but not the clock
                     self._system.kill(pid, signal.SIGCONT)
-                else:
-                    self._bury(pid, status)
+                elif (ended := self._supervisors.pop(pid, None)) and status == 0:
+                    ended.control.close()
+                elif ended:
+                    self._lost.append(ended)
+                    self._give_up = time.monotonic() + wire.KILL_SECONDS
         if self._lost and (not self._kill_orphans() or time.monotonic() > self._give_up):
-            for supervisor in self._lost:
-                supervisor.control.close()
+            for handle in self._lost:
+                handle.control.close()
             self._lost.clear()
         return bool(self._supervisors or self._lost)
-
-    def _bury(self, pid: int, status: int) -> None:
-        ended = self._supervisors.pop(pid, None)
-        if ended and status == 0:
-            ended.control.close()
-        elif ended:
-            self._lost.append(ended)
-            self._give_up = time.monotonic() + supervise.KILL_SECONDS
 
     def _kill_orphans(self) -> int:
         orphans = [pid for pid in self._tree.nearest() if pid not in self._supervisors]
@@ -134,7 +126,11 @@ class Warden:
 
 
 def main(system: System | None = None) -> None:
+    serve(supervisor.Spawner(system or System()), socket.socket(fileno=int(sys.argv[-1])))
+
+
+def serve(spawner: supervisor.Spawner, door: socket.socket) -> None:
     tree.adopt_orphans()
     gc.freeze()  # a collection in a fork would copy every page
     gc.disable()
-    Warden(system or System(), socket.socket(fileno=int(sys.argv[-1]))).serve()
+    Warden(spawner, door).serve()

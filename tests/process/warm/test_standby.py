@@ -10,10 +10,10 @@ from typing import Any
 import anyio
 import psutil
 import pytest
-from tests.process.warm.test_forks import DEADLINE_SECONDS, SAME, environment, value, warmed
 
 from faultless import process
 from faultless.process.warm import Pool, Recipe
+from tests.process.warm.test_forks import DEADLINE_SECONDS, SAME, environment, value, warmed
 
 pytestmark = [
     pytest.mark.anyio,
@@ -40,18 +40,18 @@ async def until(holds: Callable[[], object]) -> None:
             await anyio.sleep(0.01)
 
 
-async def understudies(project: Path, launcher: process.Launcher) -> list[psutil.Process]:
+async def standbys(project: Path, launcher: process.Launcher) -> list[psutil.Process]:
     """Those that wait, once there are any."""
     supervisor = psutil.Process(await value("os.getppid()", project, launcher))
     await until(supervisor.children)
     return supervisor.children()
 
 
-async def told_by_understudy(expression: str, project: Path, launcher: process.Launcher, **env: str) -> Any:  # noqa: ANN401 - JSON
+async def told_by_standby(expression: str, project: Path, launcher: process.Launcher, **env: str) -> Any:  # noqa: ANN401 - JSON
     """What the run says that is the process which waited; one that is not ready yet is passed over."""
     with anyio.fail_after(DEADLINE_SECONDS):
         while True:
-            waiting = await understudies(project, launcher)
+            waiting = await standbys(project, launcher)
             process_id, told = await value(f"[os.getpid(), {expression}]", project, launcher, **env)
             if process_id in {each.pid for each in waiting}:
                 return told
@@ -60,27 +60,27 @@ async def told_by_understudy(expression: str, project: Path, launcher: process.L
 async def test_it_sees_what_a_fresh_process_sees(pool: Pool, project: Path) -> None:
     launcher = await warmed(pool, recipe(project))
     expression = "{" + ", ".join(f"{name!r}: ({code})" for name, code in SAME.items()) + "}"
-    waited = await told_by_understudy(expression, project, launcher, EXTRA="1", PYTHONPATH=str(project))
+    waited = await told_by_standby(expression, project, launcher, EXTRA="1", PYTHONPATH=str(project))
     assert waited == await value(expression, project, None, EXTRA="1", PYTHONPATH=str(project))
 
 
-REHEARSAL = """
+PREWARMING = """
 import os, random, sys
 
-def rehearse():
-    print("rehearsed")
-    sys.argv.append("rehearsed")
-    os.environ["REHEARSED"] = "1"
-    sys.path.append("/rehearsed")
+def prewarm():
+    print("prewarmed")
+    sys.argv.append("prewarmed")
+    os.environ["PREWARMED"] = "1"
+    sys.path.append("/prewarmed")
     random.seed(1)
-    sys.rehearsed = True
+    sys.prewarmed = True
 """
 
 
-async def test_what_a_rehearsal_prints_and_sets_is_not_seen_in_the_run(pool: Pool, project: Path) -> None:
-    launcher = await warmed(pool, recipe(project, REHEARSAL))
-    told = await told_by_understudy(
-        "[getattr(sys, 'rehearsed', False), sys.argv, 'REHEARSED' in os.environ, '/rehearsed' in sys.path, random.random()]",
+async def test_what_prewarming_prints_and_sets_is_not_seen_in_the_run(pool: Pool, project: Path) -> None:
+    launcher = await warmed(pool, recipe(project, PREWARMING))
+    told = await told_by_standby(
+        "[getattr(sys, 'prewarmed', False), sys.argv, 'PREWARMED' in os.environ, '/prewarmed' in sys.path, random.random()]",
         project,
         launcher,
     )
@@ -90,9 +90,9 @@ async def test_what_a_rehearsal_prints_and_sets_is_not_seen_in_the_run(pool: Poo
     assert told[4] != 0.13436424411240122  # what random.seed(1) leads to
 
 
-async def test_the_parent_itself_never_rehearses(pool: Pool, project: Path) -> None:
-    launcher = await warmed(pool, recipe(project, REHEARSAL))
-    assert await value("hasattr(sys, 'rehearsed')", project, launcher) is False
+async def test_the_parent_itself_never_prewarms(pool: Pool, project: Path) -> None:
+    launcher = await warmed(pool, recipe(project, PREWARMING))
+    assert await value("hasattr(sys, 'prewarmed')", project, launcher) is False
 
 
 SPOILED = {
@@ -106,25 +106,25 @@ SPOILED = {
 
 
 @pytest.mark.parametrize("body", SPOILED.values(), ids=SPOILED)
-async def test_a_run_does_without_a_rehearsal_that_went_wrong(pool: Pool, project: Path, body: str) -> None:
-    launcher = await warmed(pool, recipe(project, f"def rehearse():\n    {body}\n"))
-    (waiting, *_) = await understudies(project, launcher)
+async def test_a_run_does_without_a_prewarming_that_went_wrong(pool: Pool, project: Path, body: str) -> None:
+    launcher = await warmed(pool, recipe(project, f"def prewarm():\n    {body}\n"))
+    (waiting, *_) = await standbys(project, launcher)
     for _attempt in range(3):
         assert await value("os.getpid()", project, launcher) != waiting.pid
 
 
 async def test_one_that_is_killed_while_it_waits_is_not_missed(pool: Pool, project: Path) -> None:
     launcher = await warmed(pool, recipe(project))
-    (waiting,) = await understudies(project, launcher)
+    (waiting,) = await standbys(project, launcher)
     waiting.send_signal(signal.SIGKILL)
     await until(lambda: waiting.status() == psutil.STATUS_ZOMBIE)
     assert await value("1 + 1", project, launcher) == 2
-    assert await told_by_understudy("1 + 1", project, launcher) == 2
+    assert await told_by_standby("1 + 1", project, launcher) == 2
 
 
 async def test_another_command_does_not_wait_for_it(pool: Pool, project: Path) -> None:
     launcher = await warmed(pool, recipe(project))
-    await understudies(project, launcher)
+    await standbys(project, launcher)
     spec = process.Spec(command=["echo", "hello"], cwd=project, deadline_seconds=DEADLINE_SECONDS)
     finished = await process.run(spec, launcher=launcher)
     assert (finished.stdout.text, finished.leftovers) == ("hello\n", 0)
@@ -144,7 +144,7 @@ async def test_a_megabyte_of_arguments_reaches_it(pool: Pool, project: Path) -> 
     many = [f"argument-{number:06}" for number in range(60_000)]
     with anyio.fail_after(DEADLINE_SECONDS):
         while True:
-            (waiting, *_) = await understudies(project, launcher)
+            (waiting, *_) = await standbys(project, launcher)
             spec = process.Spec(
                 command=[sys.executable, "-m", "evaluate", *many],
                 cwd=project,
@@ -160,8 +160,8 @@ async def test_a_megabyte_of_arguments_reaches_it(pool: Pool, project: Path) -> 
 
 async def test_a_deadline_ends_it_with_its_children(pool: Pool, project: Path) -> None:
     launcher = await warmed(pool, recipe(project))
-    await told_by_understudy("1", project, launcher)
-    await understudies(project, launcher)
+    await told_by_standby("1", project, launcher)
+    await standbys(project, launcher)
     spec = process.Spec(
         command=[sys.executable, "-m", "evaluate"],
         cwd=project,
@@ -177,14 +177,14 @@ async def test_a_deadline_ends_it_with_its_children(pool: Pool, project: Path) -
 
 async def test_none_is_left_when_the_pool_closes(pool: Pool, project: Path) -> None:
     launcher = await warmed(pool, recipe(project))
-    (waiting,) = await understudies(project, launcher)
+    (waiting,) = await standbys(project, launcher)
     pool.close()
     await until(lambda: not waiting.is_running())
 
 
 async def test_none_is_left_when_its_supervisor_is_killed(pool: Pool, project: Path) -> None:
     launcher = await warmed(pool, recipe(project))
-    (waiting,) = await understudies(project, launcher)
+    (waiting,) = await standbys(project, launcher)
     os.kill(waiting.ppid(), signal.SIGKILL)
     await until(lambda: not waiting.is_running())
     assert await value("1 + 1", project, launcher) == 2
@@ -195,7 +195,7 @@ async def test_no_more_than_two_wait_after_many_runs_at_once(pool: Pool, project
     async with anyio.create_task_group() as tasks:
         for _number in range(8):
             tasks.start_soon(value, "1", project, launcher)
-    await understudies(project, launcher)
+    await standbys(project, launcher)
     assert launcher.process_id is not None
     parent = psutil.Process(launcher.process_id)
     await until(

@@ -1,4 +1,4 @@
-"""After the fork: become what a freshly started `python -m PROGRAM` would be, run it, and end like it."""
+"""A fork of the warm parent: be what a freshly started `python -m PROGRAM` would be, run it, end like it."""
 
 from __future__ import annotations
 
@@ -13,23 +13,60 @@ import threading
 import traceback
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from . import fitness, supervisor, wire
+from .system import close_all_but
 
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Mapping, Sequence
+
+    from .system import System
+
+PREWARM_SECONDS = 30
+READY = b"r"
 _path: list[str] = []
 
 
 def remember_path() -> None:
     """The import path as the interpreter set it up, less what belongs to this start."""
     given = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
-    _path[:] = [entry for entry in sys.path if entry not in given and not _is_lent(entry)]
+    _path[:] = [entry for entry in sys.path if entry not in given]
 
 
-def _is_lent(entry: str) -> bool:
-    return any(
-        os.path.isfile(os.path.join(entry, package, "__init__.py"))
-        for package in ("warden", "faultless_warm")
-    )
+def run_standby(
+    system: System, line: socket.socket, program: str, prewarm: Callable[[], None] | None
+) -> None:
+    """In a process forked ahead: prewarm, wait for the run request, run it to its end."""
+    detach()
+    close_all_but({line.fileno()})
+    try:
+        if prewarm is not None:
+            _prewarm(prewarm, line)
+        line.sendall(READY)
+        received = wire.receive_packed(system, line)
+    except BaseException:  # noqa: BLE001 - nobody has been promised anything, and the run can do without
+        received = None
+    if received is None:
+        os._exit(1)
+    asked, (*descriptors, here) = received
+    line.close()
+    os.fchdir(here)
+    os.close(here)
+    take_descriptors(supervisor.plan_copies(system, descriptors, asked["targets"]))
+    for descriptor in descriptors:
+        os.close(descriptor)
+    run(program, asked["command"], asked["env"])
+
+
+def _prewarm(prewarm: Callable[[], None], line: socket.socket) -> None:
+    signal.alarm(PREWARM_SECONDS)
+    prewarm()
+    signal.alarm(0)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    fitness.check_process({line.fileno()})
+    gc.collect()
+    gc.freeze()  # or the run would collect what prewarming left
 
 
 def take_descriptors(actions: Sequence[tuple[int, int, int]]) -> None:
@@ -42,37 +79,20 @@ def take_descriptors(actions: Sequence[tuple[int, int, int]]) -> None:
         os._exit(127)
 
 
-def close_all_but(kept: set[int]) -> None:
-    lowest = 3
-    for number in sorted(kept):
-        if number >= lowest:
-            os.closerange(lowest, number)
-            lowest = number + 1
-    os.closerange(lowest, max(lowest, _descriptor_limit()))
-
-
-def _descriptor_limit() -> int:
-    return max((int(entry) for entry in os.listdir("/proc/self/fd")), default=2) + 1
-
-
 def detach() -> None:
-    """Be nobody's business but one's own."""
+    """A session of its own, and no signal handler of the parent."""
     os.setsid()
-    _reset_signals()
-
-
-def run(program: str, command: list[str], env: Mapping[str, str]) -> None:
-    """In a process that is detached already."""
-    _reset_interpreter(command, env)
-    os._exit(_finish(_run(program)))
-
-
-def _reset_signals() -> None:
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def run(program: str, command: list[str], env: Mapping[str, str]) -> None:
+    """In a process that is detached already."""
+    _reset_interpreter(command, env)
+    os._exit(_finish(_run_module(program)))
 
 
 def _reset_interpreter(command: list[str], env: Mapping[str, str]) -> None:
@@ -94,11 +114,15 @@ def _reset_interpreter(command: list[str], env: Mapping[str, str]) -> None:
     gc.enable()
 
 
-def _run(program: str) -> int:
+def _run_module(program: str) -> int:
     try:
         runpy.run_module(program, run_name="__main__", alter_sys=True)
     except SystemExit as leaving:
-        return _status(leaving.code)
+        if isinstance(leaving.code, int):
+            return leaving.code & 0xFF
+        if leaving.code is not None:
+            sys.stderr.write(f"{leaving.code}\n")
+        return int(leaving.code is not None)
     except KeyboardInterrupt:
         traceback.print_exc()
         return -signal.SIGINT
@@ -106,15 +130,6 @@ def _run(program: str) -> int:
         sys.excepthook(*sys.exc_info())
         return 1
     return 0
-
-
-def _status(code: object) -> int:
-    if code is None:
-        return 0
-    if isinstance(code, int):
-        return code & 0xFF
-    sys.stderr.write(f"{code}\n")
-    return 1
 
 
 def _finish(status: int) -> int:

@@ -115,7 +115,7 @@ class GroupTree:
         return not self.members()
 
 
-def plant(system: System) -> Tree:
+def make_tree(system: System) -> Tree:
     return AdoptedTree(system) if sys.platform == "linux" else GroupTree()
 
 

@@ -1,19 +1,82 @@
-"""Why a command did not start, as a fault."""
+"""How a run ended, why it did not start, or why its end is not known."""
 
 from __future__ import annotations
 
 import errno
 import os
+import signal
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from faultless.contract import Fault, FaultKind, Json
+from faultless.contract import Fault, FaultKind
+from faultless.process.spec import describe, show_program
 
 if TYPE_CHECKING:
+    from faultless.process.capture import Captured
     from faultless.process.spec import Spec
 
-_SHOWN_ARGUMENTS = 20
-_SHOWN_CHARACTERS = 200
+
+@dataclass(frozen=True, kw_only=True)
+class Finished:
+    exit_code: int | None
+    """None when a signal ended it."""
+    signal: str | None
+    """The signal's name, such as SIGSEGV."""
+    stdout: Captured
+    stderr: Captured
+    duration_seconds: float
+    timed_out: bool
+    leftovers: int
+    """Processes that outlived a command which ended by itself; they are gone now."""
+    survivors: int
+    """Processes that could not be killed: another user's, or stuck in the kernel."""
+
+
+def finish(spec: Spec, event: dict[str, Any], stdout: Captured, stderr: Captured) -> Finished:
+    exit_code, signal_name = read_status(event["ended"]) if "ended" in event else (None, None)
+    return Finished(
+        exit_code=exit_code,
+        signal=signal_name,
+        stdout=stdout,
+        stderr=stderr,
+        duration_seconds=event.get("seconds", spec.deadline_seconds),
+        timed_out=event["timed_out"],
+        leftovers=event["leftovers"],
+        survivors=event["survivors"],
+    )
+
+
+def read_status(wait_status: int) -> tuple[int | None, str | None]:
+    """The exit code, or the name of the signal that ended it."""
+    code = os.waitstatus_to_exitcode(wait_status)
+    return (code, None) if code >= 0 else (None, name_signal(-code))
+
+
+def name_signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # the real-time signals between the first and the last
+        return f"SIGRTMIN+{number - signal.SIGRTMIN}"
+
+
+def lose_touch(spec: Spec, error: OSError) -> Fault:
+    return Fault(
+        FaultKind.ENGINE_ERROR,
+        f"lost touch with {show_program(spec)}: {os.strerror(error.errno or 0).lower()}",
+        hint="it was stopped, but part of its work may be done",
+        details=describe(spec) | {"errno": errno.errorcode.get(error.errno or 0)},
+    )
+
+
+def lose(spec: Spec) -> Fault:
+    return Fault(
+        FaultKind.CRASH,
+        f"the process that supervised {show_program(spec)} was killed, so its fate is not known",
+        hint="does the command kill its parent? It was stopped, but part of its work may be done",
+        details=describe(spec),
+    )
+
 
 _CWD = {
     errno.ENOENT: ("its working folder does not exist", "create the folder, or name another"),
@@ -61,17 +124,6 @@ def refuse(spec: Spec, step: str, number: int | None) -> Fault:
     )
 
 
-def describe(spec: Spec) -> dict[str, Json]:
-    shown: list[Json] = [_shorten(argument) for argument in spec.command[:_SHOWN_ARGUMENTS]]
-    if len(spec.command) > _SHOWN_ARGUMENTS:
-        shown.append(f"… {len(spec.command) - _SHOWN_ARGUMENTS} more")
-    return {"command": shown, "cwd": _shorten(str(spec.cwd))}
-
-
-def show_program(spec: Spec) -> str:
-    return _shorten(spec.command[0])
-
-
 def _explain(spec: Spec, step: str, number: int) -> tuple[str, str | None]:
     if step == "cwd" and number in _CWD:
         return _CWD[number]
@@ -81,8 +133,3 @@ def _explain(spec: Spec, step: str, number: int) -> tuple[str, str | None]:
     return _START.get(
         number, (os.strerror(number).lower() if number else "the supervising process is gone", None)
     )
-
-
-def _shorten(text: str) -> str:
-    printable = text.encode(errors="replace").decode()
-    return printable if len(printable) <= _SHOWN_CHARACTERS else f"{printable[:_SHOWN_CHARACTERS]}…"

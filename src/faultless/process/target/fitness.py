@@ -1,13 +1,20 @@
-"""Whether this process may be forked into a run that cannot be told from a fresh one."""
+"""Whether the warm parent may be forked into runs that cannot be told from fresh processes."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import sysconfig
 import threading
 import time
 import warnings
+from typing import TYPE_CHECKING, Any
+
+from .system import resident_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _LINGER_SECONDS = 0.05  # a thread that has been joined is still listed for a moment
 
@@ -77,15 +84,15 @@ def open_descriptors() -> set[int]:
     return found
 
 
-def loaded_files(own: str | None = None) -> list[list[str | int]]:
-    """Every loaded file of an installed package, or below `own`, with its stamp; Unfit if some other is."""
+def loaded_files(trusted_folder: str | None = None) -> list[list[str | int]]:
+    """Every loaded file with its stamp; Unfit if one is neither installed nor in the trusted folder."""
     files: list[list[str | int]] = []
     for name, module in sorted(sys.modules.items()):
         path = getattr(module, "__file__", None)
-        if not isinstance(path, str) or _is_lent(name):
+        if not isinstance(path, str) or is_ours(name):
             continue
         real = os.path.realpath(path)
-        if is_installed(real) or (own and real.startswith(os.path.join(own, ""))):
+        if is_installed(real) or (trusted_folder and real.startswith(os.path.join(trusted_folder, ""))):
             status = os.stat(real)
             files.append([real, status.st_mtime_ns, status.st_size])
         elif not _is_standard(real):
@@ -93,8 +100,8 @@ def loaded_files(own: str | None = None) -> list[list[str | int]]:
     return files
 
 
-def _is_lent(name: str) -> bool:
-    return name.partition(".")[0] in {"warden", "faultless_warm"}
+def is_ours(name: str) -> bool:
+    return name.partition(".")[0] == __name__.partition(".")[0]
 
 
 def _is_standard(path: str) -> bool:
@@ -106,9 +113,47 @@ def is_installed(path: str) -> bool:
     return f"{os.sep}site-packages{os.sep}" in path or f"{os.sep}dist-packages{os.sep}" in path
 
 
-def resident_bytes() -> int:
+def preload(names: Sequence[str], seconds: float, limit_bytes: int) -> None:
+    """Import what earlier runs imported, in order, until the time is up or the memory used up.
+
+    A module that changes the process raises Unfit: start without it.
+    """
+    ends = time.monotonic() + seconds
+    before = open_descriptors()
+    hooks = _ForkHooks(os.register_at_fork)
+    os.register_at_fork = hooks  # for as long as strangers' modules load
     try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0
+        for name in names:
+            if time.monotonic() > ends or resident_bytes(os.getpid()) > limit_bytes:
+                return
+            if name not in sys.modules:
+                _import(name, before, hooks)
+    finally:
+        os.register_at_fork = hooks.original
+
+
+class _ForkHooks:
+    """Stands in for os.register_at_fork; remembers registrations by installed packages."""
+
+    def __init__(self, original: Any) -> None:
+        self.original = original
+        self.registered: list[str] = []
+
+    def __call__(self, **functions: Any) -> None:
+        path = sys._getframe(1).f_code.co_filename  # noqa: SLF001 - who is calling
+        if is_installed(path):
+            self.registered.append(path)
+        self.original(**functions)
+
+
+def _import(name: str, before: set[int], hooks: _ForkHooks) -> None:
+    try:
+        importlib.import_module(name)
+    except BaseException as error:  # noqa: BLE001 - whatever a stranger's module raises; the run will see it for itself
+        raise Unfit(f"importing {name} raised {type(error).__name__}", name) from None
+    if hooks.registered:
+        raise Unfit(f"{name} registers a fork hook", name)
+    if has_threads():
+        raise Unfit(f"{name} starts a thread", name)
+    if open_descriptors() - before:
+        raise Unfit(f"{name} opens a descriptor", name)

@@ -1,4 +1,4 @@
-"""One run at a time: start a command, see it to its end, leave nothing of it behind."""
+"""One run at a time: start a command, end it at its deadline, kill its whole tree, tell how it ended."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from . import tree, wire
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from .system import System
 
-SETTLE_SECONDS = 0.1  # the rest of a shell pipeline may end just after its leader
-KILL_SECONDS = 5.0  # a killed process that is still there by then sits in the kernel, or is not ours to kill
 _KILL_AGAIN_SECONDS = 0.002
 _LOOK_AGAIN_SECONDS = 0.05  # where orphans are not adopted, nobody is told of their end
 _OUTPUT = (1, 2)
@@ -39,12 +37,43 @@ class Refused(Exception):  # noqa: N818 - the word of the wire
         self.event = {"refused": step, "errno": error.errno}
 
 
-def serve(system: System, control: socket.socket) -> None:
+class Spawner:
+    """How the first process of a run comes to be. A warm parent has another one, which forks instead."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+
+    def prepare(self, control: socket.socket) -> None:
+        """Nothing is running: the time to get ready for the next run, until `control` has a request."""
+
+    def spawn(
+        self, path: str, command: list[str], env: Mapping[str, str], actions: Sequence[tuple[int, int, int]]
+    ) -> int:
+        return self.system.spawn(path, command, env, actions, _RESET)
+
+    def close(self) -> None:
+        """There will be no next run."""
+
+
+class ForkedChild(BaseException):
+    """Raised in a fork that goes on as the command itself; passes through everything the parent was doing."""
+
+    def __init__(self, resume: Callable[[], None]) -> None:
+        super().__init__()
+        self.resume = resume
+
+
+def serve(spawner: Spawner, control: socket.socket) -> None:
     """Run one command after the other until the server hangs up."""
-    members = tree.plant(system)
+    system = spawner.system
+    members = tree.make_tree(system)
     wake = open_wake(system)
-    while request := _next_request(system, control):
-        run = Run(system, control, members, wake)
+    while True:
+        spawner.prepare(control)
+        request = wire.receive_request(system, control)
+        if request is None:
+            break
+        run = Run(spawner, control, members, wake)
         try:
             run.start(request)
         except Refused as refused:
@@ -52,12 +81,7 @@ def serve(system: System, control: socket.socket) -> None:
         else:
             run.see_through()
         os.chdir("/")  # an idle supervisor keeps no folder busy
-    system.stand_down()
-
-
-def _next_request(system: System, control: socket.socket) -> wire.Request | None:
-    system.stand_by(control)
-    return wire.receive_request(system, control)
+    spawner.close()
 
 
 def open_wake(system: System) -> int:
@@ -76,17 +100,25 @@ def clear_wake(descriptor: int) -> None:
 
 
 class Run:
-    def __init__(self, system: System, control: socket.socket, members: tree.Tree, wake: int) -> None:
-        self._system = system
+    """A command and its tree, from the first process to the last.
+
+    RUNNING until the deadline or a stop order, ENDING (everybody got SIGTERM) until the grace is over,
+    KILLING until nobody is left. When the first process ends by itself, its tree is SETTLING before that.
+    """
+
+    def __init__(self, spawner: Spawner, control: socket.socket, members: tree.Tree, wake: int) -> None:
+        self._spawner = spawner
+        self._system = spawner.system
         self._control = control
         self._tree = members
         self._wake = wake
-        self._commands = b""
+        self._orders = b""
         self._hung_up = False
         self._leader = 0
         self._started = 0.0
         self._grace_seconds = 0.0
-        self._announce = False
+        self._announces_start = False
+        self._is_streaming = False
         self._phase = Phase.RUNNING
         self._phase_ends = 0.0
         self._ended: dict[str, float] = {}
@@ -103,33 +135,37 @@ class Run:
             raise Refused("cwd", error) from error
         self._started = time.monotonic()
         try:
-            self._leader = self._spawn(request)
+            actions = plan_copies(self._system, request.descriptors, request.targets)
+            path = find_program(request.command[0], request.env)
+            self._leader = self._spawner.spawn(path, request.command, request.env, actions)
         except OSError as error:
             _close(request.descriptors)
             raise Refused("start", error) from error
         except BaseException:  # a fork that goes on as the command has its copies
             _close(request.descriptors)
             raise
-        self._hold(request)
-        self._announce = request.announce
+        self._hold_output(request)
+        self._announces_start = request.announces_start
+        self._is_streaming = request.is_streaming
         self._grace_seconds = request.grace_seconds
         self._phase_ends = self._started + request.deadline_seconds
         self._tree.watch(self._leader)
 
-    def _hold(self, request: wire.Request) -> None:
+    def _hold_output(self, request: wire.Request) -> None:
         """Stdout and stderr stay open here until the end is told: the server wakes once, not thrice."""
         pairs = list(zip(request.descriptors, request.targets))  # noqa: B905 - runs in Python 3.8 too
-        self._held = [source for source, target in pairs if target in _OUTPUT]
-        _close([source for source, target in pairs if target not in _OUTPUT])
-
-    def _spawn(self, request: wire.Request) -> int:
-        actions = plan_copies(self._system, request.descriptors, request.targets)
-        path = find_program(request.command[0], request.env)
-        return self._system.spawn(path, request.command, request.env, actions, _RESET)
+        held = () if request.is_streaming else _OUTPUT
+        self._held = [source for source, target in pairs if target in held]
+        _close([source for source, target in pairs if target not in held])
 
     def see_through(self) -> None:
         try:
-            self._watch()
+            if self._announces_start:
+                self._report({"started": self._leader})
+            while not self._reap():
+                if time.monotonic() >= self._phase_ends and not self._advance():
+                    break
+                self._listen()
         except OSError:
             self._kill()  # as far as it goes; the warden adopts and kills the rest
             raise
@@ -144,14 +180,6 @@ class Run:
         _close(self._held)
         if self._survivors:
             raise OSError(errno.EBUSY, "some processes could not be killed")
-
-    def _watch(self) -> None:
-        if self._announce:
-            self._report({"started": self._leader})
-        while not self._reap():
-            if time.monotonic() >= self._phase_ends and not self._advance():
-                break
-            self._listen()
 
     def _report(self, event: dict[str, object]) -> None:
         with contextlib.suppress(BrokenPipeError):  # the server is gone: the socket's end will say so
@@ -168,8 +196,10 @@ class Run:
                 return False
             if pid == self._leader:
                 self._ended = {"ended": status, "seconds": time.monotonic() - self._started}
+                if self._is_streaming:
+                    self._report({"exited": status})
                 if self._phase is Phase.RUNNING:
-                    self._enter(Phase.SETTLING, SETTLE_SECONDS)
+                    self._enter(Phase.SETTLING, wire.SETTLE_SECONDS)
 
     def _advance(self) -> bool:
         """The phase's time is over; false when there is nothing more to try."""
@@ -177,7 +207,7 @@ class Run:
             self._survivors = max(1, len(self._tree.members()))
             return False
         if self._phase is Phase.ENDING:
-            self._enter(Phase.KILLING, KILL_SECONDS)
+            self._enter(Phase.KILLING, wire.KILL_SECONDS)
             return True
         self._timed_out = self._phase is Phase.RUNNING
         count = self._ask_to_end(self._grace_seconds)
@@ -200,13 +230,11 @@ class Run:
 
     def _kill(self) -> None:
         for pid in self._tree.nearest():
-            with contextlib.suppress(
-                OSError
-            ):  # it may have ended; if it is not ours to kill, it is counted later
+            with contextlib.suppress(OSError):  # it may have ended; if it is not ours, it is counted later
                 self._system.kill(pid, signal.SIGKILL)
 
     def _listen(self) -> None:
-        """Wait for a child's end, a command or the phase's end."""
+        """Wait for a child's end, an order or the phase's end."""
         seconds = self._phase_ends - time.monotonic()
         if self._phase is Phase.KILLING:
             self._kill()
@@ -227,11 +255,11 @@ class Run:
             data = b""
         if not data:
             self._hung_up = True
-            self._enter(Phase.KILLING, KILL_SECONDS)
-        self._commands += data
-        while len(self._commands) >= wire.FRAME.size:
-            letter, number, _unused = wire.FRAME.unpack_from(self._commands)
-            self._commands = self._commands[wire.FRAME.size :]
+            self._enter(Phase.KILLING, wire.KILL_SECONDS)
+        self._orders += data
+        while len(self._orders) >= wire.FRAME.size:
+            letter, number, _unused = wire.FRAME.unpack_from(self._orders)
+            self._orders = self._orders[wire.FRAME.size :]
             if letter == wire.SIGNAL and not self._ended:
                 with contextlib.suppress(OSError):  # no such signal, or the command has become another user's
                     self._system.kill(self._leader, number)

@@ -15,15 +15,16 @@ from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.memory import create_client_server_memory_streams
 
-from faultless.client.child import Child, Command
 from faultless.client.frames import MAX_FRAME_BYTES
 from faultless.client.http import connect_http
-from faultless.client.stdio import attend
+from faultless.client.stdio import Command, open_streams, start_server
 from faultless.contract import Fault, FaultKind, clean
+from faultless.contract.text import last_line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
+    from faultless.client.stdio import Child
     from faultless.contract import Json
 
 Address: TypeAlias = "Sequence[str] | str | Server[Any] | MCPServer"
@@ -32,8 +33,8 @@ EXIT_SECONDS = 0.3
 
 
 @dataclass
-class Line:
-    """One way to one server; opened at most once."""
+class Endpoint:
+    """One way to one server; connected at most once."""
 
     address: Address
     cwd: Path | None = None
@@ -54,7 +55,7 @@ class Line:
             return shlex.join(self.address)
         return self.address.name
 
-    def open(self) -> AbstractAsyncContextManager[tuple[Any, Any]]:
+    def connect(self) -> AbstractAsyncContextManager[tuple[Any, Any]]:
         if isinstance(self.address, str):
             return connect_http(self.address, self.headers)
         if isinstance(self.address, Sequence):
@@ -64,8 +65,10 @@ class Line:
     @asynccontextmanager
     async def _run(self, arguments: Sequence[str]) -> AsyncIterator[tuple[Any, Any]]:
         command = Command(arguments, self.cwd, self.env, self.grace_seconds, self.echo_stderr)
-        self.child = Child(command)
-        async with attend(self.child, self.max_frame_bytes) as (reader, writer):
+        async with (
+            start_server(command) as self.child,
+            open_streams(self.child, self.max_frame_bytes) as (reader, writer),
+        ):
             reader.on_refusal = self._refusals.append
             reader.on_noise = self.on_noise
             yield reader, writer
@@ -80,6 +83,9 @@ class Line:
             await self.child.exited.wait()
         found = self.child.describe()
         if found["signal"] is None and found["exit_code"] is None:
+            if self.child.exited.is_set() and not self.child.was_ended:
+                message = "the server was gone: what supervised it was killed"
+                return Fault(FaultKind.CRASH, message, details=found, layer="transport")
             return _lost("the server closed its output without exiting", stderr=found["stderr"])
         how = (
             f"killed by {found['signal']}" if found["signal"] else f"exited with status {found['exit_code']}"
@@ -92,7 +98,7 @@ class Line:
 def _last_words(stderr: Json) -> tuple[str, str | None]:
     """Why a server of this house gave up, and the next move; strangers' words are left in the details."""
     try:
-        record = json.loads(str(stderr).rstrip().rsplit("\n", 1)[-1])
+        record = json.loads(last_line(str(stderr)))
     except ValueError:
         return "", None
     match record:
