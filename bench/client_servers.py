@@ -171,7 +171,7 @@ class _unchecked:  # noqa: N801 - used as a context, like a function
     """Lets bad arguments past the client's own check."""
 
     def __init__(self, client: Client, tool: str) -> None:
-        connection = client._use_desk().supervisor.current  # noqa: SLF001 - no caller should be able to do this
+        connection = client._use_context().supervisor.current  # noqa: SLF001 - no caller should be able to do this
         if connection is None:
             raise RuntimeError("not connected")
         self._tool = connection.tools[tool]
