@@ -148,7 +148,7 @@ def test_it_covers_lost_servers_and_nothing_else(kind: FaultKind, layer: Any) ->
 
 @pytest.mark.parametrize("empty", [None, "", "  ", [], {}, (), b""])
 @pytest.mark.anyio
-async def test_an_empty_answer_is_none(empty: object) -> None:
+async def test_an_empty_answer_does_not_count(empty: object) -> None:
     fault = await fault_of("killed", lambda _: empty)
     assert (fault.kind, type(fault.second)) == ("crash", ValueError)
     reply = await call("killed", Fallback(lambda _: empty, allow_empty=True))
@@ -157,7 +157,7 @@ async def test_an_empty_answer_is_none(empty: object) -> None:
 
 @pytest.mark.parametrize("answer", [0, False, "x", [0]])
 @pytest.mark.anyio
-async def test_a_small_answer_is_one(answer: object) -> None:
+async def test_a_small_answer_counts(answer: object) -> None:
     assert (await call("killed", lambda _: answer)).value == answer
 
 

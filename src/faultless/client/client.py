@@ -65,7 +65,7 @@ class Client:
     echo_stderr: bool = False
     """Whether the log of a server we started is passed on to ours."""
     on_noise: Callable[[str], None] | None = None
-    """Told of every line the server printed that is no message; they harm nothing."""
+    """Told of every line the server printed that is not a message; such lines do no harm."""
     mcp_options: Mapping[str, Any] = field(default_factory=dict)
     """Further options of `mcp.Client`, such as elicitation_callback."""
 

@@ -104,7 +104,7 @@ def make_plain(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_listing(tools: Iterable[object]) -> dict[str, ListedTool]:
-    """The tools of a listing; what is no tool is left out, and of two with one name the first counts."""
+    """The tools of a listing; what is not a tool is left out, and of two with one name the first counts."""
     listing: dict[str, ListedTool] = {}
     for tool in tools:
         if isinstance(tool, dict) and isinstance(name := tool.get("name"), str) and name not in listing:

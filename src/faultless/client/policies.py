@@ -40,7 +40,7 @@ class RetryPolicy:
     longest_wait_seconds: float = 5.0
 
     def plan_wait(self, fault: Fault, tool: ListedTool, attempts: int) -> float | None:
-        """Seconds until the next attempt, after so many; None where the fault is the end of it."""
+        """Seconds until the next attempt, after so many; None where the fault is final."""
         if attempts >= self.attempts or not may_repeat(fault, tool):
             return None
         wait = choose_wait(
@@ -85,7 +85,7 @@ class Fallback:
         return is_lost or fault.kind in self.on
 
     async def answer(self, fault: Fault, seconds: float) -> tuple[Any, Exception | None]:
-        """What it returned, and what went wrong if that is no answer."""
+        """What it returned, and what went wrong if that does not count as an answer."""
         try:
             with anyio.fail_after(self.timeout or seconds):
                 if inspect.iscoroutinefunction(self.run):
