@@ -35,6 +35,19 @@ def test_a_tool_with_effects_is_never_repeated(kind: FaultKind) -> None:
 
 
 @pytest.mark.anyio
+async def test_a_wait_doubles_comes_on_top_of_what_was_asked_for_and_ends_with_the_attempts() -> None:
+    policy = RetryPolicy(attempts=3, first_wait_seconds=1.0, longest_wait_seconds=1.5)
+    lost = Fault(FaultKind.UNAVAILABLE, "x", layer="transport")
+    asked = Fault(FaultKind.RATE_LIMITED, "x", retry_after_seconds=10.0)
+    assert 0.5 <= (policy.plan_wait(lost, READ, 1) or 0) <= 1.0
+    assert 0.75 <= (policy.plan_wait(lost, READ, 2) or 0) <= 1.5
+    assert 10.75 <= (policy.plan_wait(asked, READ, 2) or 0) <= 11.5
+    assert policy.plan_wait(lost, READ, 3) is None
+    with anyio.move_on_after(0.4):  # noqa: ASYNC100 - the wait itself would pass this deadline
+        assert policy.plan_wait(lost, READ, 1) is None
+
+
+@pytest.mark.anyio
 async def test_a_bug_is_not_repeated() -> None:
     seen: list[dict[str, Any]] = []
 
