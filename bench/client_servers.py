@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from faultless.client import Client, RetryPolicy
 from faultless.contract import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 PAGE = ROOT / "docs" / "reference" / "public-servers.md"
 NPM = {
@@ -167,21 +168,16 @@ async def _examine(client: Client, findings: Findings, folder: Path) -> None:
     rows.append(await _call(client, "the call after it", server.tool, server.good(folder)))
 
 
-class _unchecked:  # noqa: N801 - used as a context, like a function
-    """Lets bad arguments past the client's own check."""
-
-    def __init__(self, client: Client, tool: str) -> None:
-        connection = client._use_desk().supervisor.current  # noqa: SLF001 - no caller should be able to do this
-        if connection is None:
-            raise RuntimeError("not connected")
-        self._tool = connection.tools[tool]
-        self._schema = self._tool.input_schema
-
-    def __enter__(self) -> None:
-        self._tool.__dict__["_input"] = None
-
-    def __exit__(self, *_: object) -> None:
-        del self._tool.__dict__["_input"]
+@contextmanager
+def _unchecked(client: Client, name: str) -> Iterator[None]:
+    """Let bad arguments past the client's own check."""
+    connection = client._use_context().supervisor.current  # noqa: SLF001 - no caller should be able to do this
+    if connection is None:
+        raise RuntimeError("not connected")
+    kept = connection.tools[name].__dict__
+    kept["_input"] = None
+    yield
+    del kept["_input"]
 
 
 async def _call(client: Client, case: str, tool: str, arguments: dict[str, Any]) -> Row:

@@ -15,8 +15,8 @@ from mcp import MCPError
 from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from pydantic import BaseModel, ValidationError
 
-from faultless.client.exchange import Exchange, HttpAnswer
-from faultless.client.folding import TABLE, WHEN, find_row, fold_answer, fold_local, settle
+from faultless.client.folding import TABLE, WHEN, find_row, fold_answer, fold_local, state_outcome
+from faultless.client.frames import Exchange, HttpAnswer
 from faultless.client.listing import ListedTool
 from faultless.contract import Fault, FaultKind
 
@@ -106,10 +106,9 @@ def test_each_family_folds_into_one_local_fault(name: str) -> None:
 
 @pytest.mark.parametrize("code", [CONNECTION_CLOSED, REQUEST_TIMEOUT])
 def test_a_peer_that_sends_the_codes_of_the_sdk_is_still_the_peer(code: int) -> None:
-    exchange = Exchange(
-        "tools/call", issued=True, raw={"error": {"code": code, "message": "Connection closed"}}
-    )
-    fault, _ = fold_answer(exchange, MCPError(code, "Connection closed"))
+    error = {"code": code, "message": "Connection closed"}
+    raised = MCPError(code, "Connection closed")
+    fault, _ = fold_answer(Exchange("tools/call", issued=True, raw={"error": error}, raised=raised))
     assert fault is not None
     assert (fault.origin, fault.layer) == ("peer", "tool")
 
@@ -148,12 +147,12 @@ WRITE = ListedTool("write")
 def test_a_call_that_may_have_had_its_effect_is_of_unknown_outcome(
     tool: ListedTool, issued: bool, kind: str, outcome: str
 ) -> None:
-    fault = settle(Fault(FaultKind.CRASH, "gone", layer="transport"), tool, issued=issued)
+    fault = state_outcome(Fault(FaultKind.CRASH, "gone", layer="transport"), tool, issued=issued)
     assert (fault.kind, fault.outcome) == (kind, outcome)
 
 
 @pytest.mark.parametrize("kind", FaultKind)
 def test_what_a_peer_declared_keeps_its_kind(kind: FaultKind) -> None:
-    fault = settle(Fault(kind, "said", origin="peer", layer="tool"), WRITE, issued=True)
+    fault = state_outcome(Fault(kind, "said", origin="peer", layer="tool"), WRITE, issued=True)
     assert fault.kind is kind
     assert fault.outcome in {"not_done", "unknown"}

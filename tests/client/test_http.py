@@ -190,7 +190,7 @@ async def test_an_address_where_nobody_listens_is_unavailable(url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["ftp://example.invalid/x", "nonsense"])
-async def test_an_address_that_is_none_is_a_usage_error(url: str) -> None:
+async def test_an_address_that_cannot_be_one_is_a_usage_error(url: str) -> None:
     async with Client(url, timeout=DEADLINE_SECONDS) as client:
         with pytest.raises(Fault) as caught:
             await client.call("fine")

@@ -3,8 +3,7 @@
 import pytest
 
 from faultless.client import Client
-from faultless.client.exchange import digest_listing
-from faultless.client.listing import ListedTool, find_drift, read_listing
+from faultless.client.listing import ListedTool, find_drift, read_listing, simplify_listing
 from faultless.contract import Fault
 from tests.client.hostile import command
 
@@ -73,11 +72,11 @@ def test_a_listing_is_read_as_far_as_it_makes_sense() -> None:
 
 
 def test_the_sdk_gets_a_listing_it_can_read() -> None:
-    digested = digest_listing(
+    simplified = simplify_listing(
         {"tools": [None, {"name": "a", "inputSchema": 5, "outputSchema": {}}], "nextCursor": "x"}
     )
-    assert digested == {"tools": [{"name": "a", "inputSchema": {"type": "object"}}], "nextCursor": "x"}
-    assert digest_listing({"tools": "none"}) == {"tools": "none"}
+    assert simplified == {"tools": [{"name": "a", "inputSchema": {"type": "object"}}], "nextCursor": "x"}
+    assert simplify_listing({"tools": "none"}) == {"tools": "none"}
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,11 @@
 
 import logging
 
-from faultless.client.breaker import Breaker
-from faultless.client.client import Client
-from faultless.client.fallback import Fallback
+from faultless.client.calling import Reply
+from faultless.client.client import Client, SyncClient
 from faultless.client.journal import Journal, read_journal
 from faultless.client.listing import ListedTool
-from faultless.client.reply import Reply
-from faultless.client.retrying import RetryPolicy
-from faultless.client.sync import SyncClient
+from faultless.client.policies import Breaker, Fallback, RetryPolicy
 
 # The SDK logs every odd frame with a traceback; it stays silent unless the program sets up logging.
 for _name in ("mcp", "client"):  # its session calls itself "client"

@@ -10,28 +10,49 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import anyio
 
-from faultless.client.exchange import CALL_TOOL, Exchange, watch
-from faultless.client.folding import fold_answer, fold_local, restate, settle
+from faultless.client.folding import fold_answer, fold_local, restate, state_outcome
+from faultless.client.frames import CALL_TOOL, Exchange
 from faultless.client.listing import ListedTool, find_drift, make_plain
-from faultless.client.reply import Reply, find_content, find_value
 from faultless.contract import Fault, FaultKind
 
 if TYPE_CHECKING:
     from mcp.shared.dispatcher import ProgressFnT
 
     from faultless.client.connection import Connection
-    from faultless.client.fallback import Fallback
     from faultless.client.journal import Journal
-    from faultless.client.retrying import RetryPolicy
+    from faultless.client.policies import Fallback, RetryPolicy
     from faultless.client.supervisor import Supervisor
-    from faultless.contract import Reading
+    from faultless.contract import Certainty, Json, Reading
     from faultless.contract.redaction import Redactor
 
 OnResponse: TypeAlias = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class Reply:
+    """What a call gives back when it is not a fault."""
+
+    value: Any
+    """The answer as plain data: the structured content, else the JSON object in the text, else the text."""
+    text: str
+    via: Literal["server", "fallback"]
+    correlation_id: str
+    duration_seconds: float
+    attempts: int
+    certainty: Certainty | None = None
+    """`suspected` where the answer reads like a failure; None for a plain verdict."""
+    suspicion: Fault | None = None
+    """The fault it would be, if the suspicion is right."""
+    shape: str | None = None
+    """What gave it away."""
+    content: list[Json] = field(default_factory=list)
+    """Every content block as it came, images and links too."""
+    fault: Fault | None = None
+    """Why the fallback was used."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
     """What every call of one client shares."""
 
     server: str
@@ -43,7 +64,7 @@ class Desk:
 
 @dataclass
 class ToolCall:
-    desk: Desk
+    context: CallContext
     name: str
     arguments: dict[str, Any]
     seconds: float
@@ -59,10 +80,16 @@ class ToolCall:
     _connection: Connection | None = None
 
     async def run(self) -> Reply:
+        """The server's answer, else the fallback's, else the fault."""
         try:
-            reply = await self._answer()
+            try:
+                reply = await self._ask_server()
+            except Fault as fault:
+                if self.fallback is None or not self.fallback.covers(fault):
+                    raise
+                reply = await self._fall_back(self.fallback, fault)
         except Fault as fault:
-            self._record("mcp_escalation", **_describe(fault))
+            self._record("mcp_escalation", fault)
             self._record_outcome("fault", fault)
             raise
         except anyio.get_cancelled_exc_class():
@@ -71,100 +98,95 @@ class ToolCall:
         self._record_outcome("fallback" if reply.via == "fallback" else "answered")
         return reply
 
-    async def _answer(self) -> Reply:
-        try:
-            return await self._reach()
-        except Fault as fault:
-            if self.fallback is None or not self.fallback.covers(fault):
-                raise
-            return await self._fall_back(self.fallback, fault)
-
-    async def _reach(self) -> Reply:
+    async def _ask_server(self) -> Reply:
+        """Attempts until one is answered, the retry policy gives up, or the deadline passes."""
         self.arguments = make_plain(self.name, self.arguments)
         with anyio.move_on_after(self.seconds):
-            return await self.desk.retry.run(self._attempt, self._find_tool)
-        silence = self._describe_silence()
-        self.desk.supervisor.breaker.note(silence)
-        if self._connection is not None:
-            self.desk.supervisor.doubt(self._connection)
-        raise self._settle(silence)
-
-    def _find_tool(self) -> ListedTool:
-        return self._tool or ListedTool(self.name)
+            while True:
+                try:
+                    return await self._attempt()
+                except Fault as raised:
+                    fault = self._state_outcome(raised)
+                    wait = self.context.retry.plan_wait(fault, self._find_tool(), self.attempts)
+                    if wait is None:
+                        raise fault from raised.__cause__
+                await anyio.sleep(wait)
+        raise self._state_outcome(self._give_up())
 
     async def _attempt(self) -> Reply:
+        supervisor = self.context.supervisor
         self.attempts += 1
         self._exchange = None
-        try:
-            connection = await self.desk.supervisor.reach()
-            self._tool = await self.desk.supervisor.look_up(connection, self.name)
-            self._tool.check_arguments(self.arguments)
-            return await self._send(connection)
-        except Fault as fault:
-            raise self._settle(fault) from fault.__cause__
-
-    async def _send(self, connection: Connection) -> Reply:
-        self._record("attempt", attempt=self.attempts, arguments=self._describe_arguments())
+        connection = await supervisor.reach()
+        tool = self._tool = await supervisor.look_up(connection, self.name)
+        tool.check_arguments(self.arguments)
+        self._record("attempt", attempt=self.attempts, arguments=self.arguments)
         self._connection = connection
-        with watch(CALL_TOOL) as self._exchange:
-            raised = await connection.call(self.name, self.arguments, self.on_progress)
-        exchange = self._exchange
+        with Exchange(CALL_TOOL) as exchange:
+            self._exchange = exchange
+            await connection.mcp.call_tool(self.name, self.arguments, progress_callback=self.on_progress)
         if exchange.raw is None:
-            raise await self._explain_silence(connection, exchange, raised)
+            raise await self._explain_silence(connection, exchange)
         if self.on_response is not None:
             self.on_response(exchange.raw)
-        fault, reading = fold_answer(exchange, raised)
-        self.desk.supervisor.note(connection, fault)
+        fault, reading = fold_answer(exchange)
+        supervisor.note(connection, fault)
         if fault is not None:
-            await self._blame_drift(connection, fault)
+            if fault.kind is FaultKind.INVALID_PARAMS:
+                await self._blame_drift(connection, tool, fault)
             raise fault
-        result = exchange.raw["result"]
-        self._find_tool().check_answer(result)
-        return self._make_reply(result, reading)
+        tool.check_answer(exchange.raw["result"])
+        return self._make_reply(exchange.raw["result"], reading)
 
-    async def _explain_silence(
-        self, connection: Connection, exchange: Exchange, raised: Exception | None
-    ) -> Fault:
+    async def _explain_silence(self, connection: Connection, exchange: Exchange) -> Fault:
         if exchange.fault is not None:  # it did answer, too much
-            self.desk.supervisor.note(connection, None)
+            self.context.supervisor.note(connection, None)
             return exchange.fault
-        fault = fold_local(raised or anyio.EndOfStream())
+        fault = fold_local(exchange.raised or anyio.EndOfStream())
         if fault.kind is FaultKind.UNAVAILABLE:
             fault = await connection.explain_end()
-        self.desk.supervisor.note(connection, fault)
+        self.context.supervisor.note(connection, fault)
         return fault
 
-    async def _blame_drift(self, connection: Connection, fault: Fault) -> None:
+    async def _blame_drift(self, connection: Connection, tool: ListedTool, fault: Fault) -> None:
         """Arguments that passed the listed schema and were refused: the schema may have changed meanwhile."""
-        if fault.kind is not FaultKind.INVALID_PARAMS or self._tool is None:
-            return
         await connection.refresh()
-        drift = find_drift(self._tool, connection.tools.get(self.name))
+        drift = find_drift(tool, connection.tools.get(self.name))
         if drift is not None:
-            self.desk.supervisor.acknowledge(connection)
+            self.context.supervisor.acknowledge(connection)
             raise drift from fault
 
-    def _settle(self, fault: Fault) -> Fault:
-        """Say of a fault what only the client can: what is known of the call's effect."""
-        issued = self._exchange is not None and self._exchange.issued
-        return settle(fault, self._find_tool(), issued=issued)
-
-    def _describe_silence(self) -> Fault:
-        reached = self._exchange is not None
-        what = f"{self.name} gave no answer" if reached else "the server could not be reached"
-        return Fault(
+    def _give_up(self) -> Fault:
+        """The deadline passed: was it the call that is slow, or is the server dead?"""
+        what = "the server could not be reached" if self._exchange is None else f"{self.name} gave no answer"
+        fault = Fault(
             FaultKind.TIMEOUT,
             f"{what} within {self.seconds:g} s",
             hint="raise the time-out, or look at what the server is doing",
             layer="transport",
         )
+        self.context.supervisor.breaker.note(fault)
+        if self._connection is not None:
+            self.context.supervisor.check_liveness(self._connection)
+        return fault
+
+    def _state_outcome(self, fault: Fault) -> Fault:
+        """Say of a fault what only the client can: what is known of the call's effect."""
+        issued = self._exchange is not None and self._exchange.issued
+        return state_outcome(fault, self._find_tool(), issued=issued)
+
+    def _find_tool(self) -> ListedTool:
+        return self._tool or ListedTool(self.name)
 
     def _make_reply(self, result: dict[str, Any], reading: Reading) -> Reply:
         if reading.suspicion is not None and self.raise_suspected:
             reading.suspicion.layer = "payload"
             raise reading.suspicion
+        value, content = result.get("structuredContent"), result.get("content")
+        if value is None:
+            value = reading.text if reading.payload is None else reading.payload
         return Reply(
-            value=find_value(result, reading),
+            value=value,
             text=reading.text,
             via="server",
             correlation_id=self.correlation_id,
@@ -173,11 +195,11 @@ class ToolCall:
             certainty=reading.certainty,
             suspicion=reading.suspicion,
             shape=reading.shape,
-            content=find_content(result),
+            content=content if isinstance(content, list) else [],
         )
 
     async def _fall_back(self, fallback: Fallback, fault: Fault) -> Reply:
-        self._record("mcp_fallback", **_describe(fault))
+        self._record("mcp_fallback", fault)
         value, second = await fallback.answer(restate(fault), self.seconds)
         if second is not None:
             fault.second = second
@@ -193,38 +215,14 @@ class ToolCall:
             fault=fault,
         )
 
-    def _describe_arguments(self) -> Any:  # noqa: ANN401 - JSON
-        journal = self.desk.journal
-        return self.arguments if journal is not None and journal.values else sorted(self.arguments)
-
     def _record_outcome(
         self, outcome: Literal["answered", "fallback", "fault", "cancelled"], fault: Fault | None = None
     ) -> None:
-        self._record(
-            "outcome",
-            outcome=outcome,
-            attempts=self.attempts,
-            duration_seconds=round(time.perf_counter() - self._started, 6),
-            **(_describe(fault) if fault else {}),
-        )
+        duration = round(time.perf_counter() - self._started, 6)
+        self._record("outcome", fault, outcome=outcome, attempts=self.attempts, duration_seconds=duration)
 
-    def _record(self, event: str, **fields: Any) -> None:  # noqa: ANN401 - JSON
-        if self.desk.journal is not None:
-            self.desk.journal.write(
-                event,
-                self.correlation_id,
-                self.desk.redactor,
-                server=self.desk.server,
-                tool=self.name,
-                **fields,
-            )
-
-
-def _describe(fault: Fault) -> dict[str, Any]:
-    return {
-        "kind": fault.kind.value,
-        "message": fault.message,
-        "origin": fault.origin,
-        "layer": fault.layer,
-        "effect": fault.outcome,
-    }
+    def _record(self, event: str, fault: Fault | None = None, **fields: Any) -> None:  # noqa: ANN401 - JSON
+        context = self.context
+        if context.journal is not None:
+            fields = {"server": context.server, "tool": self.name, **fields}
+            context.journal.write(event, self.correlation_id, context.redactor, fault, **fields)

@@ -1,22 +1,22 @@
-"""The client: call a tool on any server and get a verdict, or a Fault."""
+"""The client, with async and without: call a tool on any server and get a verdict, or a Fault."""
 
 from __future__ import annotations
 
 import math
+from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import anyio
+from anyio.from_thread import start_blocking_portal
 
 from faultless.client.address import Address, Endpoint
-from faultless.client.breaker import Breaker
-from faultless.client.calling import Desk, ToolCall
-from faultless.client.fallback import Fallback, Run
+from faultless.client.calling import CallContext, ToolCall
 from faultless.client.frames import MAX_FRAME_BYTES
 from faultless.client.journal import Journal
-from faultless.client.retrying import RetryPolicy
-from faultless.client.supervisor import PROBE_SECONDS, Supervisor
+from faultless.client.policies import Breaker, Fallback, RetryPolicy, Run
+from faultless.client.supervisor import Supervisor
 from faultless.contract.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -24,15 +24,13 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from anyio.abc import TaskGroup
+    from anyio.from_thread import BlockingPortal
     from mcp.shared.dispatcher import ProgressFnT
 
-    from faultless.client.calling import OnResponse
+    from faultless.client.calling import OnResponse, Reply
     from faultless.client.listing import ListedTool
-    from faultless.client.reply import Reply
 
-TIMEOUT_SECONDS = 60.0
-START_SECONDS = 60.0
-CLOSE_SECONDS = 10.0
+_CLOSE_SECONDS = 10.0
 
 
 @dataclass
@@ -46,10 +44,10 @@ class Client:
     server: Address
     """A command as a list, a URL as a string, or an `mcp` server object in this process."""
     _: KW_ONLY
-    timeout: float = TIMEOUT_SECONDS
+    timeout: float = 60.0
     """Seconds for a whole call, retries included, unless the call says otherwise. There is no "never"."""
-    start_timeout: float = START_SECONDS
-    probe_timeout: float = PROBE_SECONDS
+    start_timeout: float = 60.0
+    probe_timeout: float = 3.0
     """How long a server that missed a deadline may take to prove that it lives."""
     mode: str = "auto"
     """As in `mcp.Client`: auto, legacy, or a protocol version."""
@@ -67,7 +65,7 @@ class Client:
     echo_stderr: bool = False
     """Whether the log of a server we started is passed on to ours."""
     on_noise: Callable[[str], None] | None = None
-    """Told of every line the server printed that is no message; they harm nothing."""
+    """Told of every line the server printed that is not a message; such lines do no harm."""
     mcp_options: Mapping[str, Any] = field(default_factory=dict)
     """Further options of `mcp.Client`, such as elicitation_callback."""
 
@@ -75,17 +73,15 @@ class Client:
         _check_seconds(self.timeout)
         _check_seconds(self.start_timeout)
         _check_seconds(self.probe_timeout)
-        self._owns_journal = isinstance(self.journal, Path)
         self._tasks: TaskGroup | None = None
-        self._desk: Desk | None = None
+        self._context: CallContext | None = None
 
     async def __aenter__(self) -> Self:
         if self._tasks is not None:
             raise RuntimeError("this client is in use already")
         self._tasks = await anyio.create_task_group().__aenter__()
-        journal = Journal(self.journal) if isinstance(self.journal, Path) else self.journal
         supervisor = Supervisor(
-            self._dial,
+            self._make_endpoint,
             self._tasks,
             self.breaker,
             {"mode": self.mode},
@@ -93,26 +89,27 @@ class Client:
             self.start_timeout,
             self.probe_timeout,
         )
+        journal = Journal(self.journal) if isinstance(self.journal, Path) else self.journal
         redactor = Redactor.for_environment(self.env, self.headers)
-        self._desk = Desk(self._dial().name, supervisor, self.retry, journal, redactor)
+        self._context = CallContext(self._make_endpoint().name, supervisor, self.retry, journal, redactor)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        desk, tasks = self._use_desk(), self._tasks
-        self._desk = self._tasks = None
+        context, tasks = self._use_context(), self._tasks
+        self._context = self._tasks = None
         try:
-            if (connection := desk.supervisor.current) is not None:
+            if (connection := context.supervisor.current) is not None:
                 connection.end()
-                with anyio.move_on_after(CLOSE_SECONDS):
+                with anyio.move_on_after(_CLOSE_SECONDS):
                     await connection.closed.wait()
         finally:
             if tasks is not None:
                 tasks.cancel_scope.cancel()
                 await tasks.__aexit__(None, None, None)
-            if desk.journal is not None and self._owns_journal:
-                desk.journal.close()
+            if context.journal is not None and isinstance(self.journal, Path):  # then it is ours
+                context.journal.close()
 
     async def call(
         self,
@@ -132,13 +129,12 @@ class Client:
         seconds = self.timeout if timeout is None else _check_seconds(timeout)
         given = Fallback(fallback) if callable(fallback) else fallback
         strict = self.raise_suspected if raise_suspected is None else raise_suspected
-        return await ToolCall(
-            self._use_desk(), tool, dict(arguments or {}), seconds, given, strict, on_progress, on_response
-        ).run()
+        context, plain = self._use_context(), dict(arguments or {})
+        return await ToolCall(context, tool, plain, seconds, given, strict, on_progress, on_response).run()
 
     async def tools(self) -> list[ListedTool]:
         """The tools as the server lists them now; later changes are told as a fault."""
-        supervisor = self._use_desk().supervisor
+        supervisor = self._use_context().supervisor
         with anyio.fail_after(self.timeout):
             connection = await supervisor.reach()
             await connection.refresh()
@@ -148,15 +144,15 @@ class Client:
     @property
     def process_id(self) -> int | None:
         """Of the server, where it is a process of ours and running."""
-        connection = self._use_desk().supervisor.current
-        child = connection.line.child if connection is not None else None
+        connection = self._use_context().supervisor.current
+        child = connection.endpoint.child if connection is not None else None
         return None if child is None or child.exited.is_set() else child.pid
 
     @property
     def starts(self) -> int:
-        return self._use_desk().supervisor.starts
+        return self._use_context().supervisor.starts
 
-    def _dial(self) -> Endpoint:
+    def _make_endpoint(self) -> Endpoint:
         return Endpoint(
             self.server,
             self.cwd,
@@ -168,13 +164,59 @@ class Client:
             self.on_noise,
         )
 
-    def _use_desk(self) -> Desk:
-        if self._desk is None:
+    def _use_context(self) -> CallContext:
+        if self._context is None:
             raise RuntimeError("use the client inside `async with`")
-        return self._desk
+        return self._context
 
 
 def _check_seconds(seconds: float) -> float:
     if not 0 < seconds < math.inf:
         raise ValueError("a time-out is a positive, finite number of seconds")
     return seconds
+
+
+class SyncClient:
+    """The client for scripts: takes what `Client` takes; the session runs in a thread of its own."""
+
+    def __init__(self, server: Address, **options: Any) -> None:  # noqa: ANN401 - those of Client, checked there
+        self._client = Client(server, **options)
+        self._open = ExitStack()
+        self._portal: BlockingPortal | None = None
+
+    def __enter__(self) -> Self:
+        with ExitStack() as entering:
+            self._portal = entering.enter_context(start_blocking_portal())
+            entering.enter_context(self._portal.wrap_async_context_manager(self._client))
+            self._open = entering.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._portal = None
+        self._open.__exit__(kind, error, trace)
+
+    def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        fallback: Fallback | Run | None = None,
+        raise_suspected: bool | None = None,
+    ) -> Reply:
+        async def call() -> Reply:
+            return await self._client.call(
+                tool, arguments, timeout=timeout, fallback=fallback, raise_suspected=raise_suspected
+            )
+
+        return self._use_portal().call(call)
+
+    def tools(self) -> list[ListedTool]:
+        return self._use_portal().call(self._client.tools)
+
+    def _use_portal(self) -> BlockingPortal:
+        if self._portal is None:
+            raise RuntimeError("use the client inside `with`")
+        return self._portal

@@ -5,7 +5,7 @@ A group counts as its first member. Cancellation is never folded: it belongs to 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import httpx2
@@ -19,9 +19,9 @@ from faultless.contract import Certainty, Fault, FaultKind, clean, read
 from faultless.contract.portable import make_portable
 
 if TYPE_CHECKING:
-    from faultless.client.exchange import Exchange
+    from faultless.client.frames import Exchange
     from faultless.client.listing import ListedTool
-    from faultless.contract import Layer, Outcome, Reading
+    from faultless.contract import Layer, Reading
 
 # What is raised, the kind of fault it becomes, and when it is raised.
 _ROWS: tuple[tuple[type[Exception], FaultKind, str], ...] = (
@@ -65,10 +65,10 @@ _NOT_BEGUN = _REFUSALS | {
 
 def find_row(raised: BaseException) -> type[Exception]:
     """The row for an exception: the nearest of its classes that the table names."""
-    return next((row for row in type(find_leaf(raised)).__mro__ if row in TABLE), Exception)
+    return next((row for row in type(_find_leaf(raised)).__mro__ if row in TABLE), Exception)
 
 
-def find_leaf(raised: BaseException) -> BaseException:
+def _find_leaf(raised: BaseException) -> BaseException:
     while isinstance(raised, BaseExceptionGroup):
         raised = raised.exceptions[0]
     return raised
@@ -76,24 +76,21 @@ def find_leaf(raised: BaseException) -> BaseException:
 
 def fold_local(raised: BaseException) -> Fault:
     """What went wrong on our side of the wire."""
-    leaf = find_leaf(raised)
+    leaf = _find_leaf(raised)
     if isinstance(leaf, Fault):
         return leaf
     row = find_row(leaf)
     if isinstance(leaf, MCPError) and leaf.code == REQUEST_TIMEOUT:
         row = TimeoutError
+    hint = None
+    if isinstance(leaf, FileNotFoundError | PermissionError):
+        hint = f"check that {leaf.filename} exists and may be run"
     return Fault(
         TABLE[row],
         clean(f"{WHEN[row].split(':')[0]}: {type(leaf).__name__}: {leaf}", 500),
-        hint=_advise(leaf),
+        hint=hint,
         layer="protocol" if row in {ValidationError, RuntimeError} else "transport",
     )
-
-
-def _advise(leaf: BaseException) -> str | None:
-    if isinstance(leaf, FileNotFoundError | PermissionError):
-        return f"check that {leaf.filename} exists and may be run"
-    return None
 
 
 def restate(fault: Fault) -> Fault:
@@ -112,20 +109,21 @@ def restate(fault: Fault) -> Fault:
     return again
 
 
-def fold_answer(exchange: Exchange, raised: BaseException | None = None) -> tuple[Fault | None, Reading]:
+def fold_answer(exchange: Exchange) -> tuple[Fault | None, Reading]:
     """What the peer said, with what the SDK thought of it; the fault is None for a verdict."""
-    stand_in = find_stand_in(exchange)
     reading = read(exchange.raw)
-    if stand_in is not None or reading.fault is None:
-        return (stand_in or (_fold_refused(exchange, raised) if raised else None)), reading
-    fault = reading.fault
-    fault.layer = _find_layer(fault, reading, exchange)
-    return fault, reading
+    stand_in = find_stand_in(exchange)
+    if stand_in is not None:
+        return stand_in, reading
+    if reading.fault is None:
+        return (_fold_refused(exchange.raw, exchange.raised) if exchange.raised else None), reading
+    reading.fault.layer = _find_layer(reading, exchange.raw)
+    return reading.fault, reading
 
 
-def _fold_refused(exchange: Exchange, raised: BaseException) -> Fault:
+def _fold_refused(raw: dict[str, Any] | None, raised: BaseException) -> Fault:
     """The peer gave no error, yet the SDK would not have its answer."""
-    result = (exchange.raw or {}).get("result")
+    result, leaf = (raw or {}).get("result"), _find_leaf(raised)
     if isinstance(result, dict) and result.get("resultType") == "input_required":
         return Fault(
             FaultKind.UNSUPPORTED,
@@ -135,9 +133,15 @@ def _fold_refused(exchange: Exchange, raised: BaseException) -> Fault:
             layer="protocol",
             outcome="not_done",
         )
+    why = str(leaf)
+    if not isinstance(result, dict):
+        why = "the result is not an object"
+    elif isinstance(leaf, ValidationError):
+        first = leaf.errors(include_url=False)[0]
+        why = f"{'.'.join(str(step) for step in first['loc'])}: {first['msg']}"
     return Fault(
         FaultKind.UPSTREAM_ERROR,
-        clean(f"the answer breaks the protocol: {_say_why(result, find_leaf(raised))}", 500),
+        clean(f"the answer breaks the protocol: {why}", 500),
         hint="report it to the server's maintainers",
         details={"answer": make_portable(result)},
         origin="peer",
@@ -146,31 +150,24 @@ def _fold_refused(exchange: Exchange, raised: BaseException) -> Fault:
     )
 
 
-def _say_why(result: object, raised: BaseException) -> str:
-    if not isinstance(result, dict):
-        return "the result is not an object"
-    if isinstance(raised, ValidationError):
-        first = raised.errors(include_url=False)[0]
-        return f"{'.'.join(str(step) for step in first['loc'])}: {first['msg']}"
-    return str(raised)
-
-
-def _find_layer(fault: Fault, reading: Reading, exchange: Exchange) -> Layer:
+def _find_layer(reading: Reading, raw: dict[str, Any] | None) -> Layer:
     if reading.certainty is Certainty.RECOGNISED:
         return "payload"
-    error = (exchange.raw or {}).get("error")
+    error = (raw or {}).get("error")
     if error is None:
         return "tool"
     code = error.get("code") if isinstance(error, dict) else -32600
-    return "protocol" if code in _TRANSPORT_CODES or fault.kind in _REFUSALS else "tool"
+    is_refused = reading.fault is not None and reading.fault.kind in _REFUSALS
+    return "protocol" if code in _TRANSPORT_CODES or is_refused else "tool"
 
 
-def settle(fault: Fault, tool: ListedTool, *, issued: bool) -> Fault:
+def state_outcome(fault: Fault, tool: ListedTool, *, issued: bool) -> Fault:
     """Say what is known of the effect; a call that may have had one is `outcome_unknown`, unless harmless."""
     if fault.outcome is None:
-        fault.outcome = _find_outcome(fault, tool, issued=issued)
-    unknown = fault.outcome == "unknown" and fault.layer == "transport"
-    if not unknown or tool.is_repeatable:
+        was_refused = fault.origin == "peer" and fault.kind in _NOT_BEGUN
+        fault.outcome = "not_done" if not issued or tool.is_read_only or was_refused else "unknown"
+    is_unknown = fault.outcome == "unknown" and fault.layer == "transport"
+    if not is_unknown or tool.is_repeatable:
         return fault
     return Fault(
         FaultKind.OUTCOME_UNKNOWN,
@@ -181,9 +178,3 @@ def settle(fault: Fault, tool: ListedTool, *, issued: bool) -> Fault:
         layer=fault.layer,
         outcome="unknown",
     )
-
-
-def _find_outcome(fault: Fault, tool: ListedTool, *, issued: bool) -> Outcome:
-    if not issued or tool.is_read_only:
-        return "not_done"
-    return "not_done" if fault.origin == "peer" and fault.kind in _NOT_BEGUN else "unknown"

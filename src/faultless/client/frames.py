@@ -1,26 +1,43 @@
-"""Lines from a server's standard output, read as messages where that is possible at all."""
+"""What passes between client and server: lines read as frames, and every request's answer kept as it came.
+
+The SDK raises the same for a peer's error, a lost connection and its own time-out, and drops answers that it
+cannot validate. So both streams of every transport pass through a tap that keeps the raw answer beside.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
 
+import anyio
+from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from faultless.client.exchange import Frame
+from faultless.client.listing import simplify_listing
 from faultless.contract import Fault, FaultKind
 from faultless.contract.portable import make_portable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
+    from contextvars import Context, Token
+    from types import TracebackType
+
+    from mcp.client import Transport
+
+    from faultless.process.lines import Line
 
 MAX_FRAME_BYTES = 32 * 1024 * 1024
-EDGE_BYTES = 256
-MALFORMED = ErrorData(code=-32603, message="malformed response")
+CALL_TOOL = "tools/call"
+LIST_TOOLS = "tools/list"
+_NOTICE_SECONDS = 0.5
+"""Longest a notification may hold up its sender; a peer that does not read must not delay a deadline."""
+_EDGE_BYTES = 256
+_MALFORMED = ErrorData(code=-32603, message="malformed response")
 """Only wakes the waiter; the fault is made from the raw text."""
 
 # Writers put the id first or last; anything between may be part of the answer.
@@ -28,54 +45,28 @@ _ID_FIRST = re.compile(rb'^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d
 _ID_LAST = re.compile(rb',\s*"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
 
 
-@dataclass(frozen=True, slots=True)
-class Oversize:
-    """A line over the limit: its ends and its length."""
+@dataclass
+class Frame(SessionMessage):
+    """A message with the JSON it was made from, for readers more patient than the SDK."""
 
-    head: bytes
-    tail: bytes
-    size: int
-
-
-class Splitter:
-    """Cuts a byte stream into lines; a line over the limit is counted, not kept."""
-
-    def __init__(self, limit: int = MAX_FRAME_BYTES) -> None:
-        self._limit = limit
-        self._kept = bytearray()
-        self._dropped = 0
-        self._head = b""
-
-    def feed(self, chunk: bytes) -> Iterator[bytes | Oversize]:
-        *ends, rest = chunk.split(b"\n")
-        for end in ends:
-            self._keep(end)
-            yield self._finish()
-        self._keep(rest)
-
-    def _keep(self, part: bytes) -> None:
-        self._kept += part
-        if len(self._kept) > self._limit:
-            self._head = self._head or bytes(self._kept[:EDGE_BYTES])
-            self._dropped += len(self._kept) - EDGE_BYTES
-            del self._kept[:-EDGE_BYTES]
-
-    def _finish(self) -> bytes | Oversize:
-        line, head, dropped = bytes(self._kept), self._head, self._dropped
-        self._kept.clear()
-        self._head, self._dropped = b"", 0
-        return Oversize(head, line, dropped + len(line)) if head else line
+    raw: dict[str, Any] | None = None
+    fault: Fault | None = None
+    """Why there is no raw answer: it was too large to keep, or cannot be read."""
 
 
-def read_line(line: bytes | Oversize) -> list[Frame]:
+def read_line(line: Line) -> list[Frame]:
     """The messages of one line: usually one, none where it is noise, several in a batch."""
-    if isinstance(line, Oversize):
-        return [_refuse(_explain_size(line), find_id(line.head, line.tail))]
+    if line.tail is not None:
+        fault = _explain_size(line.size)
+        request_id = _find_id(line.data, line.tail)
+        if request_id is None:  # nobody can be told, so the connection cannot go on
+            raise fault
+        return [_wake(request_id, fault)]
     try:
-        value = _parse(line)
+        value = _parse(line.data)
     except ValueError:
-        request_id = find_id(line[:EDGE_BYTES], line[-EDGE_BYTES:])
-        return [] if request_id is None else [_refuse(_explain_text(), request_id)]
+        request_id = _find_id(line.data[:_EDGE_BYTES], line.data[-_EDGE_BYTES:])
+        return [] if request_id is None else [_wake(request_id, _explain_text())]
     values = value if isinstance(value, list) else [value]
     return [frame for item in values if isinstance(item, dict) and (frame := _read_message(item))]
 
@@ -92,63 +83,50 @@ def _parse(line: bytes) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def _read_message(value: dict[str, Any]) -> Frame | None:
-    if "method" in value:
-        return _read_call(value)
-    request_id = value.get("id")
-    if isinstance(request_id, bool) or not isinstance(request_id, int | str):
-        return None
-    if "error" not in value and "result" not in value:
-        return None
-    result = value.get("result")
-    if isinstance(result, dict) and value.get("error") is None:
-        answer = JSONRPCResponse.model_construct(jsonrpc="2.0", id=request_id, result=result)
-        return Frame(answer, raw={"result": result})
-    return Frame(
-        JSONRPCError(jsonrpc="2.0", id=request_id, error=_read_error(value.get("error"))), raw=_mend(value)
-    )
-
-
-def _read_error(error: object) -> ErrorData:
-    try:
-        return ErrorData.model_validate(error)
-    except ValidationError:
-        return MALFORMED
-
-
-def _mend(value: dict[str, Any]) -> dict[str, Any]:
-    """An error that is not an object is still an error; a result that is not an object is still an answer."""
-    if value.get("error") is not None:
-        return {"jsonrpc": "2.0", "error": value["error"]}
-    return {"result": value.get("result")}
-
-
-def _read_call(value: dict[str, Any]) -> Frame | None:
-    model = JSONRPCRequest if value.get("id") is not None else JSONRPCNotification
+    if "method" not in value:
+        return _read_answer(value)
+    model = JSONRPCNotification if value.get("id") is None else JSONRPCRequest
     try:
         return Frame(model.model_validate(value))
     except ValidationError:
         return None
 
 
-def find_id(head: bytes, tail: bytes) -> int | None:
+def _read_answer(value: dict[str, Any]) -> Frame | None:
+    request_id, result, error = value.get("id"), value.get("result"), value.get("error")
+    if isinstance(request_id, bool) or not isinstance(request_id, int | str):
+        return None
+    if "error" not in value and "result" not in value:
+        return None
+    if isinstance(result, dict) and error is None:
+        answer = JSONRPCResponse.model_construct(jsonrpc="2.0", id=request_id, result=result)
+        return Frame(answer, raw={"result": result})
+    try:
+        data = ErrorData.model_validate(error)
+    except ValidationError:
+        data = _MALFORMED
+    # An error that is not an object is still an error; a result that is not an object is still an answer.
+    raw = {"result": result} if error is None else {"jsonrpc": "2.0", "error": error}
+    return Frame(JSONRPCError(jsonrpc="2.0", id=request_id, error=data), raw=raw)
+
+
+def _find_id(head: bytes, tail: bytes) -> int | None:
     """The id of a frame that cannot be read as a whole."""
     found = _ID_FIRST.match(head) or _ID_LAST.search(tail)
     return int(found[1]) if found else None
 
 
-def _refuse(fault: Fault, request_id: int | None) -> Frame:
-    """Tell the one call it concerns; where that is not known, the connection cannot go on."""
-    if request_id is None:
-        raise fault
-    return Frame(JSONRPCError(jsonrpc="2.0", id=request_id, error=MALFORMED), fault=fault)
+def _wake(request_id: int, fault: Fault) -> Frame:
+    """Tells the one call that a frame nobody can read was meant for."""
+    return Frame(JSONRPCError(jsonrpc="2.0", id=request_id, error=_MALFORMED), fault=fault)
 
 
-def _explain_size(line: Oversize) -> Fault:
+def _explain_size(size: int) -> Fault:
     return Fault(
         FaultKind.TOO_LARGE,
-        f"the server sent a frame of {line.size} bytes, more than this client accepts",
+        f"the server sent a frame of {size} bytes, more than this client accepts",
         hint="ask the tool for less, or raise max_frame_bytes",
-        details={"frame_bytes": line.size},
+        details={"frame_bytes": size},
         layer="transport",
         outcome="done",
     )
@@ -163,3 +141,163 @@ def _explain_text() -> Fault:
         layer="protocol",
         outcome="done",
     )
+
+
+@dataclass(slots=True)
+class HttpAnswer:
+    """What a server said below the protocol."""
+
+    status: int
+    retry_after: str | None
+    body: bytearray = field(default_factory=bytearray)
+
+
+_CURRENT: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request, and what is known of it: sent or not, answered or not, and by whom.
+
+    Entered, it stands for the requests of its method that this task sends; of several, the last one counts.
+    What the SDK raises meanwhile is kept, not raised: it means something only beside what the peer said.
+    """
+
+    method: str
+    issued: bool = False
+    """The request left, so the peer may have acted on it."""
+    raw: dict[str, Any] | None = None
+    """The peer's answer."""
+    raised: Exception | None = None
+    fault: Fault | None = None
+    """Why an answer that came is not there as `raw`."""
+    http: HttpAnswer | None = None
+    _token: Token[Exchange | None] | None = field(default=None, repr=False)
+
+    @staticmethod
+    def current() -> Exchange | None:
+        return _CURRENT.get()
+
+    def __enter__(self) -> Self:
+        self._token = _CURRENT.set(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if self._token is not None:
+            _CURRENT.reset(self._token)
+        if not isinstance(error, Exception):
+            return False
+        self.raised = error  # whatever the SDK and its transports raise has a row in `folding`
+        return True
+
+
+class TappedTransport:
+    """Any transport, with its exchanges observed and its listings made readable for the SDK."""
+
+    def __init__(
+        self, inner: Transport, on_end: Callable[[], None], on_notice: Callable[[str], None]
+    ) -> None:
+        self._inner = inner
+        self._on_end = on_end
+        self._on_notice = on_notice
+
+    async def __aenter__(self) -> tuple[_TappedReader, _TappedWriter]:
+        reader, writer = await self._inner.__aenter__()
+        waiting: dict[str, Exchange] = {}
+        return _TappedReader(reader, waiting, self._on_end, self._on_notice), _TappedWriter(writer, waiting)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self._inner.__aexit__(kind, error, trace)
+
+
+class _Tapped:
+    def __init__(self, inner: Any, waiting: dict[str, Exchange]) -> None:  # noqa: ANN401 - the SDK's protocol types are private
+        self._inner = inner
+        self._waiting = waiting
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        result: bool | None = await self._inner.__aexit__(kind, error, trace)
+        return result
+
+
+class _TappedWriter(_Tapped):
+    async def send(self, item: SessionMessage, /) -> None:
+        message = item.message
+        if not isinstance(message, JSONRPCRequest):
+            with anyio.move_on_after(_NOTICE_SECONDS):
+                await self._inner.send(item)
+            return
+        exchange = _CURRENT.get()
+        if exchange is None or exchange.method != message.method:
+            exchange = Exchange(message.method)
+        self._waiting[str(message.id)] = exchange
+        exchange.issued, exchange.raw, exchange.fault = True, None, None
+        try:
+            await self._inner.send(item)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            exchange.issued = False
+            raise
+
+
+class _TappedReader(_Tapped):
+    def __init__(
+        self,
+        inner: Any,  # noqa: ANN401 - as above
+        waiting: dict[str, Exchange],
+        on_end: Callable[[], None],
+        on_notice: Callable[[str], None],
+    ) -> None:
+        super().__init__(inner, waiting)
+        self._on_end = on_end
+        self._on_notice = on_notice
+
+    @property
+    def last_context(self) -> Context | None:
+        return getattr(self._inner, "last_context", None)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            item: SessionMessage | Exception = await self._inner.__anext__()
+        except (StopAsyncIteration, anyio.ClosedResourceError):
+            self._on_end()
+            raise
+        if isinstance(item, SessionMessage):
+            self._observe(item)
+        return item
+
+    async def receive(self) -> SessionMessage | Exception:
+        return await self.__anext__()
+
+    def _observe(self, item: SessionMessage) -> None:
+        message = item.message
+        if isinstance(message, JSONRPCNotification):
+            self._on_notice(message.method)
+        if not isinstance(message, JSONRPCResponse | JSONRPCError):
+            return
+        exchange = self._waiting.pop(str(message.id), None)
+        if exchange is None:
+            return
+        if isinstance(item, Frame):
+            exchange.raw, exchange.fault = item.raw, item.fault
+        elif isinstance(message, JSONRPCResponse):
+            exchange.raw = {"result": message.result}
+        else:
+            exchange.raw = {"error": message.error.model_dump(exclude_unset=True)}
+        if exchange.method == LIST_TOOLS and isinstance(message, JSONRPCResponse):
+            message.result = simplify_listing(message.result)

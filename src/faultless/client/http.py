@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
-from faultless.client.exchange import Exchange, HttpAnswer, watched
+from faultless.client.frames import Exchange, HttpAnswer
 from faultless.contract import Fault, FaultKind
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from mcp.client._transport import TransportStreams
 
-KEPT_BYTES = 1024 * 1024
-FIRST_REFUSAL = 400
-CONNECT_SECONDS = 30.0
+_KEPT_BYTES = 1024 * 1024
+_FIRST_REFUSAL = 400
+_CONNECT_SECONDS = 30.0
 
-KINDS = {
+_KINDS = {
     401: FaultKind.AUTH_REQUIRED,
     403: FaultKind.PERMISSION_DENIED,
     408: FaultKind.TIMEOUT,
@@ -38,7 +38,7 @@ KINDS = {
 @asynccontextmanager
 async def connect_http(url: str, headers: Mapping[str, str] | None = None) -> AsyncIterator[TransportStreams]:
     # The client's own deadline bounds every read; two clocks would disagree.
-    timeout = httpx2.Timeout(CONNECT_SECONDS, read=None)
+    timeout = httpx2.Timeout(_CONNECT_SECONDS, read=None)
     async with (
         httpx2.AsyncClient(transport=_Witness(), headers=dict(headers or {}), timeout=timeout) as client,
         streamable_http_client(url, http_client=client) as streams,
@@ -49,7 +49,7 @@ async def connect_http(url: str, headers: Mapping[str, str] | None = None) -> As
 class _Witness(httpx2.AsyncHTTPTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
-        exchange = watched()  # the SDK posts a message in the context of whoever sent it
+        exchange = Exchange.current()  # the SDK posts a message in the context of whoever sent it
         if exchange is not None and isinstance(response.stream, httpx2.AsyncByteStream):
             exchange.http = HttpAnswer(response.status_code, response.headers.get("retry-after"))
             response.stream = _Overheard(response.stream, exchange.http)
@@ -64,7 +64,7 @@ class _Overheard(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for chunk in self._inner:
             self._answer.body += chunk
-            del self._answer.body[:-KEPT_BYTES]
+            del self._answer.body[:-_KEPT_BYTES]
             yield chunk
 
     async def aclose(self) -> None:
@@ -73,52 +73,39 @@ class _Overheard(httpx2.AsyncByteStream):
 
 def find_stand_in(exchange: Exchange) -> Fault | None:
     """The fault of a frame that the transport made up; None where the peer said it, or there is no HTTP."""
-    error = (exchange.raw or {}).get("error")
-    if exchange.http is None or not isinstance(error, dict) or _was_said(exchange.http, error):
+    error, answer = (exchange.raw or {}).get("error"), exchange.http
+    if answer is None or not isinstance(error, dict) or _was_said(answer, error):
         return None
-    status = exchange.http.status
-    if status < FIRST_REFUSAL:
+    if answer.status < _FIRST_REFUSAL:
         return Fault(
             FaultKind.UNAVAILABLE,
             f"the server's HTTP answer holds no message: {error.get('message')}",
-            details={"http_status": status},
+            details={"http_status": answer.status},
             layer="transport",
             outcome="unknown",
         )
-    return _refused(exchange.http)
-
-
-def _refused(answer: HttpAnswer) -> Fault:
     reason = httpx2.codes.get_reason_phrase(answer.status)
+    asked = answer.retry_after or ""
     return Fault(
-        KINDS.get(answer.status, FaultKind.UNAVAILABLE),
+        _KINDS.get(answer.status, FaultKind.UNAVAILABLE),
         f"the server refused the request with HTTP {answer.status} {reason}".rstrip(),
         details={"http_status": answer.status},
-        retry_after_seconds=_read_seconds(answer.retry_after),
+        retry_after_seconds=float(asked) if asked.strip().isdecimal() else None,
         origin="peer",
         layer="transport",
         outcome="not_done" if answer.status < httpx2.codes.INTERNAL_SERVER_ERROR else "unknown",
     )
 
 
-def _read_seconds(value: str | None) -> float | None:
-    return float(value) if value is not None and value.strip().isdecimal() else None
-
-
 def _was_said(answer: HttpAnswer, error: dict[str, Any]) -> bool:
     """Whether the body holds that very error: as JSON, or as one event of a stream."""
     text = answer.body.decode(errors="replace")
-    bodies = [text, *(line[5:] for line in text.splitlines() if line.startswith("data:"))]
-    return any(_says(body, error) for body in bodies)
-
-
-def _says(body: str, error: dict[str, Any]) -> bool:
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        return False
-    said = value.get("error") if isinstance(value, dict) else None
-    return isinstance(said, dict) and (said.get("code"), said.get("message")) == (
-        error.get("code"),
-        error.get("message"),
-    )
+    for body in (text, *(line[5:] for line in text.splitlines() if line.startswith("data:"))):
+        try:
+            value = json.loads(body)
+        except (ValueError, RecursionError):
+            continue
+        said = value.get("error") if isinstance(value, dict) else None
+        if isinstance(said, dict) and all(said.get(key) == error.get(key) for key in ("code", "message")):
+            return True
+    return False

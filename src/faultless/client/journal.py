@@ -1,4 +1,4 @@
-"""What was called, when, and how it ended: JSON lines, one file a day.
+"""What was called, when, and how it ended: JSON lines, one file per day.
 
 A line is one write to a file opened for appending, so a process that is killed leaves at most its last line
 torn, and several processes may share a folder.
@@ -20,34 +20,41 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from faultless.contract import Json
+    from faultless.contract import Fault, Json
 
-LEVELS = {"attempt": "INFO", "mcp_fallback": "WARN", "mcp_escalation": "ERROR", "outcome": "INFO"}
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
+_LEVELS = {"attempt": "INFO", "mcp_fallback": "WARN", "mcp_escalation": "ERROR", "outcome": "INFO"}
 
 
 class Journal:
     """Writes `journal-YYYY-MM-DD.jsonl` in a folder; argument values only if asked for."""
 
-    def __init__(self, folder: Path, *, values: bool = False, clock: Callable[[], datetime] = _now) -> None:
+    def __init__(
+        self, folder: Path, *, values: bool = False, clock: Callable[[], datetime] | None = None
+    ) -> None:
         self.folder = folder
         self.values = values
         self.lost = 0
         """Lines that could not be written; a full disk does not stop a call."""
-        self._clock = clock
+        self._clock = clock or (lambda: datetime.now(UTC))
         self._day = ""
         self._file: int | None = None
 
-    def write(self, event: str, call: str, redactor: Redactor, **fields: Any) -> None:  # noqa: ANN401 - JSON
+    def write(
+        self,
+        event: str,
+        call: str,
+        redactor: Redactor,
+        fault: Fault | None = None,
+        **fields: Any,  # noqa: ANN401 - JSON
+    ) -> None:
         now = self._clock()
-        entry = {"time": now.isoformat(), "level": LEVELS[event], "event": event, "call": call}
+        entry = {"time": now.isoformat(), "level": _LEVELS[event], "event": event, "call": call}
+        if "arguments" in fields and not self.values:
+            fields["arguments"] = sorted(fields["arguments"])
+        fields |= _describe(fault) if fault is not None else {}
         kept = {name: redactor.hide(value) for name, value in fields.items() if value is not None}
-        line = to_json({**entry, **kept}) + b"\n"
         try:
-            os.write(self._open(now), line)
+            os.write(self._open(now), to_json({**entry, **kept}) + b"\n")
         except OSError:
             self.lost += 1
             logging.getLogger(__name__).warning(
@@ -67,14 +74,20 @@ class Journal:
             path = self.folder / f"journal-{day}.jsonl"
             self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             self._day = day
-            self._end_torn_line(self._file)
+            size = os.fstat(self._file).st_size
+            if size and os.pread(self._file, 1, size - 1) != b"\n":  # a torn line must not swallow the next
+                os.write(self._file, b"\n")
         return self._file
 
-    @staticmethod
-    def _end_torn_line(file: int) -> None:
-        size = os.fstat(file).st_size
-        if size and os.pread(file, 1, size - 1) != b"\n":
-            os.write(file, b"\n")
+
+def _describe(fault: Fault) -> dict[str, Any]:
+    return {
+        "kind": fault.kind.value,
+        "message": fault.message,
+        "origin": fault.origin,
+        "layer": fault.layer,
+        "effect": fault.outcome,
+    }
 
 
 def read_journal(folder: Path) -> Iterator[dict[str, Json]]:
@@ -82,14 +95,9 @@ def read_journal(folder: Path) -> Iterator[dict[str, Json]]:
     for path in sorted(folder.glob("journal-*.jsonl")):
         with path.open("rb") as lines:
             for line in lines:
-                entry = _parse(line)
-                if entry is not None:
+                try:
+                    entry = json.loads(line)
+                except ValueError:
+                    continue
+                if isinstance(entry, dict):
                     yield entry
-
-
-def _parse(line: bytes) -> dict[str, Json] | None:
-    try:
-        entry = json.loads(line)
-    except ValueError:
-        return None
-    return entry if isinstance(entry, dict) else None

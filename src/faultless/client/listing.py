@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
     from faultless.contract import Json
 
-DETAIL_CHARACTERS = 300
-VIOLATIONS = 10
-ALIASES = ("inputSchema", "outputSchema", "annotations")
+_DETAIL_CHARACTERS = 300
+_VIOLATIONS = 10
 
 
 @dataclass
@@ -96,7 +95,7 @@ def make_plain(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     except (PydanticSerializationError, ValueError, RecursionError) as refused:
         raise Fault(
             FaultKind.INVALID_PARAMS,
-            clean(f"{tool}: the arguments cannot be written as JSON: {refused}", DETAIL_CHARACTERS),
+            clean(f"{tool}: the arguments cannot be written as JSON: {refused}", _DETAIL_CHARACTERS),
             hint="pass strings, numbers, booleans, lists and dictionaries only",
             layer="protocol",
             outcome="not_done",
@@ -105,21 +104,43 @@ def make_plain(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_listing(tools: Iterable[object]) -> dict[str, ListedTool]:
-    """The tools of a listing; what is no tool is left out, and of two with one name the first counts."""
+    """The tools of a listing; what is not a tool is left out, and of two with one name the first counts."""
     listing: dict[str, ListedTool] = {}
     for tool in tools:
-        if isinstance(tool, dict) and isinstance(name := tool.get("name"), str):
-            listing.setdefault(name, _read_tool(name, tool))
+        if isinstance(tool, dict) and isinstance(name := tool.get("name"), str) and name not in listing:
+            description = tool.get("description")
+            listing[name] = ListedTool(
+                name,
+                description if isinstance(description, str) else "",
+                _find_object(tool, "inputSchema") or {},
+                _find_object(tool, "outputSchema"),
+                _find_object(tool, "annotations") or {},
+                tool,
+            )
     return listing
 
 
-def _read_tool(name: str, tool: dict[str, Any]) -> ListedTool:
-    schema, output, annotations = (
-        value if isinstance(value := tool.get(alias), dict) else None for alias in ALIASES
-    )
-    description = tool.get("description")
-    words = description if isinstance(description, str) else ""
-    return ListedTool(name, words, schema or {}, output, annotations or {}, tool)
+def simplify_listing(result: dict[str, Any]) -> dict[str, Any]:
+    """A copy the SDK can read: one malformed tool must not cost all the others.
+
+    Output schemas are left out: the SDK would run the server's patterns over the server's text, with an
+    engine that can be made to hang. Answers are checked by `ListedTool`, with one that cannot.
+    """
+    listed = result.get("tools")
+    if not isinstance(listed, list):
+        return result
+    tools = []
+    for tool in listed:
+        if isinstance(tool, dict) and isinstance(tool.get("name"), str):
+            schema = _find_object(tool, "inputSchema") or {}
+            is_usable = schema.get("type") == "object"
+            tools.append({"name": tool["name"], "inputSchema": schema if is_usable else {"type": "object"}})
+    return {**result, "tools": tools}
+
+
+def _find_object(tool: dict[str, Any], key: str) -> dict[str, Any] | None:
+    value = tool.get(key)
+    return value if isinstance(value, dict) else None
 
 
 def find_drift(known: ListedTool | None, now: ListedTool | None) -> Fault | None:
@@ -152,7 +173,7 @@ def _list_violations(validator: jsonschema_rs.Validator, value: object) -> list[
     found: list[dict[str, Json]] = []
     for error in validator.iter_errors(value):
         path = ".".join(str(step) for step in error.instance_path)
-        found.append({"field": path or "(all)", "detail": clean(error.message, DETAIL_CHARACTERS)})
-        if len(found) == VIOLATIONS:
+        found.append({"field": path or "(all)", "detail": clean(error.message, _DETAIL_CHARACTERS)})
+        if len(found) == _VIOLATIONS:
             break
     return found

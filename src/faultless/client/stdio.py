@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Self
 import anyio
 
 from faultless import process
-from faultless.client.frames import MAX_FRAME_BYTES, Splitter, read_line
+from faultless.client.frames import MAX_FRAME_BYTES, read_line
 from faultless.contract import Fault, FaultKind, clean
+from faultless.process.lines import LineSplitter
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from mcp.shared.message import SessionMessage
 
-    from faultless.client.exchange import Frame
+    from faultless.client.frames import Frame
     from faultless.contract import Json
 
 CHUNK_BYTES = 65536
@@ -172,7 +173,7 @@ class _Stream:
 class FrameReader(_Stream):
     def __init__(self, child: Child, max_frame_bytes: int) -> None:
         super().__init__(child)
-        self._splitter = Splitter(max_frame_bytes)
+        self._splitter = LineSplitter(max_frame_bytes)
         self._frames: deque[Frame] = deque()
         self.has_ended = False
         self.on_noise: Callable[[str], None] | None = None
@@ -220,8 +221,8 @@ class FrameReader(_Stream):
             for line in self._splitter.feed(chunk):
                 frames = read_line(line)
                 self._frames.extend(frames)
-                if not frames and self.on_noise is not None and isinstance(line, bytes):
-                    self.on_noise(clean(line.decode(errors="replace")))
+                if not frames and self.on_noise is not None:
+                    self.on_noise(clean(line.data.decode(errors="replace")))
         except Fault as refusal:
             self.on_refusal(refusal)
             self.end()

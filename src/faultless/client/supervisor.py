@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from faultless.client.connection import Connection
-from faultless.client.exchange import CALL_TOOL, watch
 from faultless.client.folding import fold_answer, restate
+from faultless.client.frames import CALL_TOOL, Exchange
 from faultless.client.listing import ListedTool, find_drift
 from faultless.contract import Fault, FaultKind
+from faultless.contract.backoff import choose_wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,60 +20,84 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from faultless.client.address import Endpoint
-    from faultless.client.breaker import Breaker
+    from faultless.client.policies import Breaker
 
-PROBE_SECONDS = 3.0
-HEALTH_CHECK = "health_check"
-FIRST_DELAY_SECONDS = 0.1
-LONGEST_DELAY_SECONDS = 10.0
-NO_SUCH_SESSION = 404
+_HEALTH_CHECK = "health_check"
+_FIRST_WAIT_SECONDS = 0.1
+_LONGEST_WAIT_SECONDS = 10.0
+_NO_SUCH_SESSION = 404
 """The server behind the URL was restarted; only a new session helps."""
 
 
 @dataclass
 class Supervisor:
-    dial: Callable[[], Endpoint]
+    make_endpoint: Callable[[], Endpoint]
     tasks: TaskGroup
     breaker: Breaker
     mode: Mapping[str, Any]
     options: Mapping[str, Any]
     start_seconds: float
-    probe_seconds: float = PROBE_SECONDS
+    probe_seconds: float
     starts: int = 0
     """How often the server was started or connected to."""
     current: Connection | None = None
-    _strikes: int = 0
+    _failures: int = 0
     """Connections in a row that ended before they answered a call."""
-    _learned: Mapping[str, Any] | None = None
+    _learned_mode: Mapping[str, Any] | None = None
     _known: dict[str, ListedTool] = field(default_factory=dict)
+    """The tools as the caller knows them."""
     _turn: anyio.Lock = field(default_factory=lambda: anyio.Lock(fast_acquire=True))
 
     async def reach(self) -> Connection:
         """A connection in good order, or the fault that says why there is none."""
         if not self.breaker.is_closed:
-            await self._pass_breaker()
+            async with self._turn:
+                if self.breaker.is_due:
+                    await self._probe()
+            if not self.breaker.is_closed:
+                raise self.breaker.refuse()
         return await self._connect()
-
-    async def _pass_breaker(self) -> None:
-        async with self._turn:
-            if self.breaker.is_due:
-                await self._probe()
-        if not self.breaker.is_closed:
-            raise self.breaker.refuse()
 
     async def _connect(self) -> Connection:
         while True:
             connection = self.current
-            if connection is not None and connection.doubt is not None:
-                await connection.doubt.wait()
-            elif connection is not None and connection.is_ready:
+            if connection is None:
+                self._start()
+            elif connection.liveness_check is not None:
+                await connection.liveness_check.wait()
+            elif connection.is_ready:
                 return connection
-            elif connection is not None and not connection.settled.is_set():
-                await connection.settled.wait()
+            elif not connection.start_ended.is_set():
+                await connection.start_ended.wait()
                 if connection.failure is not None:
                     raise self._refuse(connection.failure)
             else:
-                await self._start_again(connection)
+                await connection.closed.wait()
+                await self._back_off()
+                if self.current is connection:  # nobody else was faster
+                    self._start()
+
+    def _start(self) -> None:
+        mode = self._learned_mode or self.mode
+        self._learned_mode = None  # until it has proved true again
+        connection = self.current = Connection(self.make_endpoint(), {**self.options, **mode})
+        self.starts += 1
+        self._failures += 1
+        self.tasks.start_soon(connection.keep, self.start_seconds)
+
+    async def _back_off(self) -> None:
+        if self._failures == 0:
+            return
+        wait = choose_wait(self._failures, _FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS)
+        if anyio.current_time() + wait > anyio.current_effective_deadline():
+            raise Fault(
+                FaultKind.UNAVAILABLE,
+                "the server keeps failing, and the next start would come after the deadline",
+                retry_after_seconds=round(wait, 3),
+                layer="transport",
+                outcome="not_done",
+            )
+        await anyio.sleep(wait)
 
     def _refuse(self, failure: Fault) -> Fault:
         """No call was made on a connection that never came about."""
@@ -84,42 +108,57 @@ class Supervisor:
         self.breaker.note(fault)
         return fault
 
-    async def _start_again(self, former: Connection | None) -> None:
-        if former is not None:
-            await former.closed.wait()
-            await self._back_off()
-        if self.current is not former:  # someone else was faster
+    async def _probe(self) -> None:
+        """Close the breaker if the server answers; count another failure if not."""
+        try:
+            connection = await self._connect()
+        except Fault:  # counted already
             return
-        connection = self.current = Connection(self.dial(), {**self.options, **(self._learned or self.mode)})
-        self._learned = None  # until it has proved true again
-        self.starts += 1
-        self._strikes += 1
-        self.tasks.start_soon(connection.keep, self.start_seconds)
+        with anyio.move_on_after(self.probe_seconds):
+            if await self._is_healthy(connection):
+                self.breaker.note(None)
+                return
+        self.breaker.note(Fault(FaultKind.UNAVAILABLE, "no answer to the probe", layer="transport"))
 
-    async def _back_off(self) -> None:
-        if self._strikes == 0:
-            return
-        longest = min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2 ** (self._strikes - 1))
-        delay = longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads restarts, keeps no secret
-        if anyio.current_time() + delay > anyio.current_effective_deadline():
-            raise Fault(
-                FaultKind.UNAVAILABLE,
-                "the server keeps failing, and the next start would come after the deadline",
-                retry_after_seconds=round(delay, 3),
-                layer="transport",
-                outcome="not_done",
-            )
-        await anyio.sleep(delay)
+    async def _is_healthy(self, connection: Connection) -> bool:
+        tool = connection.tools.get(_HEALTH_CHECK)
+        if tool is None or not tool.needs_nothing:
+            return await connection.ping()
+        with Exchange(CALL_TOOL) as exchange:
+            await connection.mcp.call_tool(_HEALTH_CHECK, {})
+        if exchange.raw is None:
+            return False
+        fault, _ = fold_answer(exchange)
+        return fault is None or fault.kind is not FaultKind.UNAVAILABLE
 
     def note(self, connection: Connection, fault: Fault | None) -> None:
         """Learn from how a call ended."""
         self.breaker.note(fault)
         if fault is None or fault.layer != "transport":
-            self._strikes = 0
-            if self._learned is None:
-                self._learned = connection.mode
-        elif fault.details.get("http_status") == NO_SUCH_SESSION:
+            self._failures = 0
+            if self._learned_mode is None:
+                self._learned_mode = connection.mode
+        elif fault.details.get("http_status") == _NO_SUCH_SESSION:
             connection.abort(fault)
+
+    def check_liveness(self, connection: Connection) -> None:
+        """A deadline passed: find out whether the server lives, and end it if not; calls wait for that."""
+        has_process = connection.endpoint.child is not None
+        if has_process and connection.is_ready and connection.liveness_check is None:
+            connection.liveness_check = anyio.Event()
+            self.tasks.start_soon(self._ping_or_kill, connection, connection.liveness_check)
+
+    async def _ping_or_kill(self, connection: Connection, decided: anyio.Event) -> None:
+        is_alive = False
+        try:
+            with anyio.move_on_after(self.probe_seconds):
+                is_alive = await connection.ping()
+            if not is_alive:
+                reason = "the server stopped answering and was ended"
+                connection.abort(Fault(FaultKind.UNAVAILABLE, reason, layer="transport"))
+        finally:
+            connection.liveness_check = None
+            decided.set()
 
     async def look_up(self, connection: Connection, name: str) -> ListedTool:
         """What is known of a tool; if that changed, the drift is raised, once."""
@@ -138,45 +177,3 @@ class Supervisor:
     def acknowledge(self, connection: Connection) -> None:
         """The caller has read the listing as it is now."""
         self._known = dict(connection.tools)
-
-    def doubt(self, connection: Connection) -> None:
-        """A deadline passed: find out whether the server lives, and end it if not; calls wait for that."""
-        if connection.line.child is None or connection.doubt is not None or not connection.is_ready:
-            return
-        connection.doubt = anyio.Event()
-        self.tasks.start_soon(self._interrogate, connection, connection.doubt)
-
-    async def _interrogate(self, connection: Connection, decided: anyio.Event) -> None:
-        lives = False
-        try:
-            with anyio.move_on_after(self.probe_seconds):
-                lives = await connection.ping()
-            if not lives:
-                reason = "the server stopped answering and was ended"
-                connection.abort(Fault(FaultKind.UNAVAILABLE, reason, layer="transport"))
-        finally:
-            connection.doubt = None
-            decided.set()
-
-    async def _probe(self) -> None:
-        """Close the breaker if the server answers; count another failure if not."""
-        try:
-            connection = await self._connect()
-        except Fault:  # counted already
-            return
-        with anyio.move_on_after(self.probe_seconds):
-            if await self._is_healthy(connection):
-                self.breaker.note(None)
-                return
-        self.breaker.note(Fault(FaultKind.UNAVAILABLE, "no answer to the probe", layer="transport"))
-
-    async def _is_healthy(self, connection: Connection) -> bool:
-        tool = connection.tools.get(HEALTH_CHECK)
-        if tool is None or not tool.needs_nothing:
-            return await connection.ping()
-        with watch(CALL_TOOL) as exchange:
-            raised = await connection.call(HEALTH_CHECK, {})
-        if exchange.raw is None:
-            return False
-        fault, _ = fold_answer(exchange, raised)
-        return fault is None or fault.kind is not FaultKind.UNAVAILABLE

@@ -2,53 +2,53 @@
 
 from typing import Any
 
-from tests.client.hostile.wire import READ_ONLY, error, play, raw, result, send, text
+from tests.client.hostile.wire import READ_ONLY, error, raw, result, send, text, tool
 
 LARGE = 3_000_000
 """Over the frame limit that the tests set."""
 
 
-@play()
+@tool()
 def error_as_text(request_id: int, _: dict[str, Any]) -> None:
     send({"jsonrpc": "2.0", "id": request_id, "error": "permission denied"})
 
 
-@play()
+@tool()
 def error_with_text_code(request_id: int, _: dict[str, Any]) -> None:
     error(request_id, "ENOENT", "open failed")
 
 
-@play()
+@tool()
 def result_as_text(request_id: int, _: dict[str, Any]) -> None:
     send({"jsonrpc": "2.0", "id": request_id, "result": "done"})
 
 
-@play()
+@tool()
 def result_as_list(request_id: int, _: dict[str, Any]) -> None:
     send({"jsonrpc": "2.0", "id": request_id, "result": [1, 2]})
 
 
-@play()
+@tool()
 def result_null(request_id: int, _: dict[str, Any]) -> None:
     send({"jsonrpc": "2.0", "id": request_id, "result": None})
 
 
-@play()
+@tool()
 def content_of_wrong_type(request_id: int, _: dict[str, Any]) -> None:
     result(request_id, content=[{"type": "text", "text": 5}])
 
 
-@play(READ_ONLY)
+@tool(READ_ONLY)
 def wrong_id(request_id: int, _: dict[str, Any]) -> None:
     text(987654, "not yours")
 
 
-@play(READ_ONLY)
+@tool(READ_ONLY)
 def null_id(request_id: int, _: dict[str, Any]) -> None:
     error(None, -32700, "Parse error")
 
 
-@play()
+@tool()
 def text_id(request_id: int, _: dict[str, Any]) -> None:
     send(
         {
@@ -59,13 +59,13 @@ def text_id(request_id: int, _: dict[str, Any]) -> None:
     )
 
 
-@play()
+@tool()
 def twice(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "first")
     text(request_id, "second")
 
 
-@play()
+@tool()
 def batch(request_id: int, _: dict[str, Any]) -> None:
     answer = {
         "jsonrpc": "2.0",
@@ -75,20 +75,20 @@ def batch(request_id: int, _: dict[str, Any]) -> None:
     send([{"jsonrpc": "2.0", "method": "notifications/message", "params": {}}, answer])
 
 
-@play()
+@tool()
 def noise(request_id: int, _: dict[str, Any]) -> None:
     raw(b'Server listening on port 8080...\n\n   \n{broken\n[1,\n\x00\xff\xfe\n42\nnull\n"text"\n{}\n')
     text(request_id, "after the noise")
 
 
-@play()
+@tool()
 def long_noise(request_id: int, _: dict[str, Any]) -> None:
     for _line in range(40):
         raw(b"x" * 50_000 + b"\n")
     text(request_id, "after a lot of noise")
 
 
-@play()
+@tool()
 def broken_utf8(request_id: int, _: dict[str, Any]) -> None:
     raw(
         b'{"jsonrpc":"2.0","id":%d,"result":{"resultType":"complete","content":[{"type":"text","text":"caf\xe9"}]}}\n'
@@ -96,17 +96,17 @@ def broken_utf8(request_id: int, _: dict[str, Any]) -> None:
     )
 
 
-@play()
+@tool()
 def lone_surrogate(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "caf\udce9", structuredContent={"word": "caf\udce9"})
 
 
-@play()
+@tool()
 def not_a_number(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "see there", structuredContent={"ratio": float("nan")})
 
 
-@play()
+@tool()
 def deep(request_id: int, _: dict[str, Any]) -> None:
     nest = '{"a":' * 5000 + "1" + "}" * 5000
     raw(
@@ -115,17 +115,17 @@ def deep(request_id: int, _: dict[str, Any]) -> None:
     )
 
 
-@play()
+@tool()
 def too_large(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "x" * LARGE)
 
 
-@play()
+@tool()
 def too_large_id_last(request_id: int, _: dict[str, Any]) -> None:
     body = b'{"result":{"content":[{"type":"text","text":"%s"}]},"jsonrpc":"2.0","id":%d}\n'
     raw(body % (b"x" * LARGE, request_id))
 
 
-@play()
+@tool()
 def too_large_no_id(request_id: int, _: dict[str, Any]) -> None:
     raw(b"x" * LARGE + b"\n")

@@ -9,12 +9,12 @@ import signal
 import sys
 from typing import Any
 
-from tests.client.hostile import deeds, frames, shapes
-from tests.client.hostile.wire import ANNOTATIONS, OUTPUTS, PLAYS, SCHEMAS, STATE, error, raw, result, send
+from tests.client.hostile import behaviour, frames, shapes
+from tests.client.hostile.wire import ANNOTATIONS, OUTPUTS, SCHEMAS, STATE, TOOLS, error, raw, result, send
 
 MODERN = "2026-07-28"
 HANDSHAKE = "2025-11-25"
-LOADED = (deeds, frames, shapes)
+LOADED = (behaviour, frames, shapes)
 """Their tools are added as they load."""
 
 
@@ -22,7 +22,7 @@ def list_tools(start: str, cursor: str | None) -> dict[str, Any]:
     tools: list[Any] = [
         {"name": name, "inputSchema": SCHEMAS[name], "annotations": ANNOTATIONS[name]}
         | ({"outputSchema": OUTPUTS[name]} if name in OUTPUTS else {})
-        for name in PLAYS
+        for name in TOOLS
     ]
     if STATE["drifted"]:
         for tool in tools:
@@ -67,8 +67,8 @@ def serve(message: dict[str, Any], era: str, start: str) -> None:
         send({"jsonrpc": "2.0", "id": request_id, "result": {}})
     elif method == "tools/list":
         result(request_id, **list_tools(start, params.get("cursor")))
-    elif method == "tools/call" and params.get("name") in PLAYS:
-        PLAYS[params["name"]](request_id, params.get("arguments") or {})
+    elif method == "tools/call" and params.get("name") in TOOLS:
+        TOOLS[params["name"]](request_id, params.get("arguments") or {})
     elif method == "tools/call":
         error(request_id, -32602, f"Unknown tool: {params.get('name')}")
     else:

@@ -3,85 +3,85 @@
 import json
 from typing import Any
 
-from tests.client.hostile.wire import IDEMPOTENT, READ_ONLY, alias, error, payload, play, result, text
+from tests.client.hostile.wire import IDEMPOTENT, READ_ONLY, alias, error, payload, result, text, tool
 
 
-@play(READ_ONLY, input={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]})
+@tool(READ_ONLY, input={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]})
 def echo(request_id: int, arguments: dict[str, Any]) -> None:
     text(request_id, arguments["text"], structuredContent={"text": arguments["text"]})
 
 
-@play()
+@tool()
 def rpc_error(request_id: int, _: dict[str, Any]) -> None:
     error(request_id, -32000, "disk quota of 5 GB used up")
 
 
-@play()
+@tool()
 def flagged_prose(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "Error: no such file: a.txt", isError=True)
 
 
-@play()
+@tool()
 def flagged_success_false(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, '{"success": false, "message": "access denied for bob"}', isError=True)
 
 
-@play()
+@tool()
 def prose(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "Error: could not connect to the database")
 
 
-@play()
+@tool()
 def error_with_code(request_id: int, _: dict[str, Any]) -> None:
     payload(request_id, error="not_found", message="there is no note a.md", details={"path": "a.md"})
 
 
-@play()
+@tool()
 def error_with_status(request_id: int, _: dict[str, Any]) -> None:
     payload(request_id, error="slow down please", status_code=429)
 
 
-@play()
+@tool()
 def status_error(request_id: int, _: dict[str, Any]) -> None:
     payload(request_id, status="error", message="unsupported operand")
 
 
-@play()
+@tool()
 def error_alone(request_id: int, _: dict[str, Any]) -> None:
     payload(request_id, error="the label already exists")
 
 
-@play()
+@tool()
 def error_block(request_id: int, _: dict[str, Any]) -> None:
     result(request_id, content=[{"type": "error", "text": "login required"}])
 
 
-@play()
+@tool()
 def no_content(request_id: int, _: dict[str, Any]) -> None:
     result(request_id)
 
 
-@play()
+@tool()
 def imitated_result(request_id: int, _: dict[str, Any]) -> None:
     payload(request_id, isError=True, content='{"error": "timeout", "message": "took too long"}')
 
 
-@play()
+@tool()
 def emoji(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "❌ edit failed")
 
 
-@play()
+@tool()
 def markdown(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "# Edit Failed\n\nno match in the file")
 
 
-@play()
+@tool()
 def partial_failure(request_id: int, _: dict[str, Any]) -> None:
     payload(request_id, sent=3, failed=[{"to": "bob", "error": "mailbox full"}])
 
 
-@play()
+@tool()
 def coded(request_id: int, _: dict[str, Any]) -> None:
     fields = {
         "code": "rate_limit_exceeded",
@@ -93,22 +93,22 @@ def coded(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, json.dumps(fields), isError=True)
 
 
-@play()
+@tool()
 def sdk_prose(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "Error executing tool move: destination already exists", isError=True)
 
 
-@play()
+@tool()
 def sdk_prose_unflagged(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "Caught Exception. Error: Error 40080: heading not found")
 
 
-@play()
+@tool()
 def rate_limited(request_id: int, _: dict[str, Any]) -> None:
     payload(request_id, rate_limited=True, retry_after=12)
 
 
-@play()
+@tool()
 def false_success(request_id: int, _: dict[str, Any]) -> None:
     payload(request_id, sent=True)
 
@@ -116,12 +116,12 @@ def false_success(request_id: int, _: dict[str, Any]) -> None:
 # A peer that uses the SDK's own codes.
 
 
-@play(READ_ONLY)
+@tool(READ_ONLY)
 def peer_says_closed(request_id: int, _: dict[str, Any]) -> None:
     error(request_id, -32000, "Connection closed")
 
 
-@play(READ_ONLY)
+@tool(READ_ONLY)
 def peer_says_timeout(request_id: int, _: dict[str, Any]) -> None:
     error(request_id, -32001, "Request 'tools/call' timed out")
 

@@ -1,4 +1,4 @@
-"""What a hostile server says with: frames, answers, and the list of its plays."""
+"""What a hostile server says with: frames, answers, and the list of its tools."""
 
 import json
 import sys
@@ -8,8 +8,8 @@ from typing import Any
 READ_ONLY = {"readOnlyHint": True}
 IDEMPOTENT = {"idempotentHint": True}
 
-Play = Callable[[int, dict[str, Any]], None]
-PLAYS: dict[str, Play] = {}
+Tool = Callable[[int, dict[str, Any]], None]
+TOOLS: dict[str, Tool] = {}
 ANNOTATIONS: dict[str, dict[str, bool]] = {}
 SCHEMAS: dict[str, dict[str, Any]] = {}
 OUTPUTS: dict[str, dict[str, Any]] = {}
@@ -41,10 +41,10 @@ def error(request_id: int | None, code: object, message: str, **more: object) ->
     send({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message, **more}})
 
 
-def play(annotations: dict[str, bool] | None = None, **schemas: dict[str, Any]) -> Callable[[Play], Play]:
-    def add(function: Play) -> Play:
+def tool(annotations: dict[str, bool] | None = None, **schemas: dict[str, Any]) -> Callable[[Tool], Tool]:
+    def add(function: Tool) -> Tool:
         name = function.__name__
-        PLAYS[name] = function
+        TOOLS[name] = function
         ANNOTATIONS[name] = annotations or {}
         SCHEMAS[name] = schemas.get("input", {"type": "object"})
         if "output" in schemas:
@@ -55,4 +55,4 @@ def play(annotations: dict[str, bool] | None = None, **schemas: dict[str, Any]) 
 
 
 def alias(name: str, of: str, annotations: dict[str, bool]) -> None:
-    PLAYS[name], ANNOTATIONS[name], SCHEMAS[name] = PLAYS[of], annotations, SCHEMAS[of]
+    TOOLS[name], ANNOTATIONS[name], SCHEMAS[name] = TOOLS[of], annotations, SCHEMAS[of]

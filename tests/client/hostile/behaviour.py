@@ -13,21 +13,21 @@ from tests.client.hostile.wire import (
     alias,
     error,
     payload,
-    play,
     raw,
     send,
     text,
+    tool,
 )
 
 
-@play()
+@tool()
 def flood_stderr(request_id: int, _: dict[str, Any]) -> None:
     for _chunk in range(100):
         os.write(2, b"E" * 65536)
     text(request_id, "after 6 MB of log")
 
 
-@play()
+@tool()
 def flood_notifications(request_id: int, _: dict[str, Any]) -> None:
     for number in range(500):
         send(
@@ -37,7 +37,7 @@ def flood_notifications(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "after 1000 notifications")
 
 
-@play()
+@tool()
 def ask_back(request_id: int, _: dict[str, Any]) -> None:
     send({"jsonrpc": "2.0", "id": "q1", "method": "sampling/createMessage", "params": {}})
     send({"jsonrpc": "2.0", "id": "q2", "method": "roots/list"})
@@ -45,44 +45,44 @@ def ask_back(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "after three questions")
 
 
-@play()
+@tool()
 def odd_progress(request_id: int, _: dict[str, Any]) -> None:
     for params in ({"progressToken": [1], "progress": "half"}, {}, None, {"progressToken": request_id}):
         send({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
     text(request_id, "after odd progress")
 
 
-@play(READ_ONLY)
+@tool(READ_ONLY)
 def killed(_: int, __: dict[str, Any]) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-@play(READ_ONLY)
+@tool(READ_ONLY)
 def exits(_: int, __: dict[str, Any]) -> None:
     os.write(2, b"fatal: the licence has expired\n")
     os._exit(3)
 
 
-@play(READ_ONLY)
+@tool(READ_ONLY)
 def half_a_frame(request_id: int, _: dict[str, Any]) -> None:
     raw(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[' % request_id)
     os._exit(0)
 
 
-@play()
+@tool()
 def answers_then_exits(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "goodbye")
     os._exit(0)
 
 
-@play(READ_ONLY)
+@tool(READ_ONLY)
 def closes_output(_: int, __: dict[str, Any]) -> None:
     os.close(1)
     while True:
         signal.pause()
 
 
-@play(READ_ONLY)
+@tool(READ_ONLY)
 def dies_but_leaves_a_child(_: int, __: dict[str, Any]) -> None:
     subprocess.Popen(
         [sys.executable, "-S", "-E", "-c", "import signal; signal.pause()"], start_new_session=True
@@ -90,12 +90,12 @@ def dies_but_leaves_a_child(_: int, __: dict[str, Any]) -> None:
     os._exit(5)
 
 
-@play(READ_ONLY)
+@tool(READ_ONLY)
 def silent(_: int, __: dict[str, Any]) -> None:
     """Answers everything else."""
 
 
-@play(READ_ONLY)
+@tool(READ_ONLY)
 def stuck(_: int, __: dict[str, Any]) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     subprocess.Popen([sys.executable, "-S", "-E", "-c", "import signal; signal.pause()"])
@@ -103,29 +103,29 @@ def stuck(_: int, __: dict[str, Any]) -> None:
         signal.pause()
 
 
-@play(READ_ONLY)
+@tool(READ_ONLY)
 def stops_reading(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "from now on I do not read")
     while True:
         signal.pause()
 
 
-@play(output={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
+@tool(output={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
 def outside_schema(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "x", structuredContent={"n": "five"})
 
 
-@play(output={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
+@tool(output={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
 def schema_without_structure(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "five")
 
 
-@play(output={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
+@tool(output={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
 def schema_with_error_inside(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "x", structuredContent={"error": "not_found", "message": "no such row"})
 
 
-@play(
+@tool(
     READ_ONLY,
     input={"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}},
     output={"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}},
@@ -134,24 +134,24 @@ def slow_pattern(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "x", structuredContent={"a": "a" * 60 + "b"})
 
 
-@play(READ_ONLY, input={"$ref": "http://127.0.0.1:9/never.json"})
+@tool(READ_ONLY, input={"$ref": "http://127.0.0.1:9/never.json"})
 def broken_schema(request_id: int, _: dict[str, Any]) -> None:
     text(request_id, "unchecked")
 
 
-@play(READ_ONLY)
+@tool(READ_ONLY)
 def drift(request_id: int, _: dict[str, Any]) -> None:
     STATE["drifted"] = True
     send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
     text(request_id, "the schema of `drifting` is another one now")
 
 
-@play(READ_ONLY, input={"type": "object", "properties": {"old": {"type": "string"}}})
+@tool(READ_ONLY, input={"type": "object", "properties": {"old": {"type": "string"}}})
 def drifting(request_id: int, arguments: dict[str, Any]) -> None:
     text(request_id, f"called with {sorted(arguments)}")
 
 
-@play(READ_ONLY, input={"type": "object", "properties": {"old": {"type": "string"}}})
+@tool(READ_ONLY, input={"type": "object", "properties": {"old": {"type": "string"}}})
 def drifts_unannounced(request_id: int, arguments: dict[str, Any]) -> None:
     if "old" in arguments:
         STATE["drifted"] = True
@@ -160,7 +160,7 @@ def drifts_unannounced(request_id: int, arguments: dict[str, Any]) -> None:
         text(request_id, "fine")
 
 
-@play(READ_ONLY)
+@tool(READ_ONLY)
 def health_check(request_id: int, _: dict[str, Any]) -> None:
     """With start=ill it answers, and what it answers is that nothing works."""
     if "start=ill" in sys.argv:
@@ -169,7 +169,7 @@ def health_check(request_id: int, _: dict[str, Any]) -> None:
         text(request_id, '{"status": "ok"}')
 
 
-@play(READ_ONLY)
+@tool(READ_ONLY)
 def fails_thrice(request_id: int, arguments: dict[str, Any]) -> None:
     """Two refusals to be repeated, then an answer; counts in a file, because it may be restarted."""
     count = _count(arguments["path"])
@@ -179,7 +179,7 @@ def fails_thrice(request_id: int, arguments: dict[str, Any]) -> None:
         text(request_id, f"attempt {count}")
 
 
-@play()
+@tool()
 def marks(request_id: int, arguments: dict[str, Any]) -> None:
     """Has an effect, then dies before it answers."""
     _count(arguments["path"])
