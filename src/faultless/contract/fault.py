@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from faultless.contract.kinds import FACTS, FaultKind, KindFacts
 
@@ -13,6 +13,10 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 Origin = Literal["local", "peer"]
 Layer = Literal["transport", "protocol", "tool", "payload"]
 Outcome = Literal["not_done", "unknown", "done"]
+
+_PARAMETERS = (
+    "kind", "message", "hint", "details", "retry_after_seconds", "origin", "layer", "outcome"
+)  # fmt: skip
 
 
 class Fault(Exception):  # noqa: N818 - a fault is the word of the contract
@@ -53,6 +57,12 @@ class Fault(Exception):  # noqa: N818 - a fault is the word of the contract
     @property
     def facts(self) -> KindFacts:
         return FACTS[self.kind]
+
+    def copy(self, **changes: Any) -> Fault:  # noqa: ANN401 - the parameters of a fault
+        """Another fault like this one, apart from the changes."""
+        again = Fault(**{name: getattr(self, name) for name in _PARAMETERS} | changes)
+        again.second = self.second
+        return again
 
     def __repr__(self) -> str:
         return f"Fault({self.kind.value}: {self.message})"

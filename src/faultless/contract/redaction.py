@@ -1,7 +1,8 @@
-"""Secrets, taken out of what is written down."""
+"""Secrets, taken out of what is written down or sent."""
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,13 @@ from faultless.contract.portable import make_portable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from faultless.contract import Json
+    from faultless.contract import Fault, Json
 
 HIDDEN = "[redacted]"
 SHORTEST_SECRET = 6
 """Shorter values would take innocent words with them."""
+SHORTEST_MARKED = 4
+"""Somebody named these one by one, so fewer of them are innocent."""
 
 _NAMES = re.compile(
     r"pass(word|wd|phrase)?$|secret|token|api[_-]?key|authori[sz]ation|credential|cookie|private[_-]?key|session[_-]?id",
@@ -43,16 +46,26 @@ def is_secret_name(name: str) -> bool:
 
 
 class Redactor:
-    """Hides values under telling names, values of known shapes, and the very values it was told of."""
+    """Replaces the values it was told of, and, unless `guess` is off, what looks like a secret by itself.
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = sorted(
-            {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}, key=len, reverse=True
-        )
-        self._known = re.compile("|".join(map(re.escape, known))) if known else None
+    `secrets` are replaced by one mark for all; `marks` says for each value what stands in its place, and
+    nothing may: `{"/home/ada/tools/": ""}`. A value is also found as it looks inside JSON.
+    """
+
+    def __init__(
+        self, secrets: Iterable[str] = (), marks: Mapping[str, str] | None = None, *, guess: bool = True
+    ) -> None:
+        known = {secret: HIDDEN for secret in secrets if len(secret) >= SHORTEST_SECRET}
+        known |= {value: mark for value, mark in (marks or {}).items() if len(value) >= SHORTEST_MARKED}
+        known |= {json.dumps(value)[1:-1]: mark for value, mark in known.items()}
+        # The longest first, for one secret may be part of another.
+        self._known = dict(sorted(known.items(), key=lambda pair: -len(pair[0])))
+        self._pattern = re.compile("|".join(map(re.escape, self._known))) if known else None
+        self._guess = guess
 
     @classmethod
     def for_environment(cls, *variables: Mapping[str, str] | None) -> Redactor:
+        """Hides the values that stand under telling names."""
         return cls(
             value for given in variables for name, value in (given or {}).items() if is_secret_name(name)
         )
@@ -67,12 +80,39 @@ class Redactor:
             return [self._hide(item) for item in value]
         if isinstance(value, dict):
             return {
-                name: HIDDEN if is_secret_name(name) and item else self._hide(item)
+                self._hide_known(name): HIDDEN
+                if self._guess and item and is_secret_name(name)
+                else self._hide(item)
                 for name, item in value.items()
             }
         return value
 
     def hide_text(self, text: str) -> str:
-        if self._known is not None:
-            text = self._known.sub(HIDDEN, text)
-        return _PAIRS.sub(rf"\g<1>{HIDDEN}", _VALUES.sub(HIDDEN, text))
+        text = self._hide_known(text)
+        return _PAIRS.sub(rf"\g<1>{HIDDEN}", _VALUES.sub(HIDDEN, text)) if self._guess else text
+
+    def hide_beginning(self, text: str) -> str:
+        """Of a text that goes on elsewhere: what could be the beginning of a secret at its end goes too."""
+        text = self.hide_text(text)
+        return text[: len(text) - max((_overlap(text, value) for value in self._known), default=0)]
+
+    def hide_end(self, text: str) -> str:
+        """Of a text that began elsewhere: what could be the end of a secret at its beginning goes too."""
+        text = self.hide_text(text)
+        return text[max((_overlap(value, text) for value in self._known), default=0) :]
+
+    def hide_fault(self, fault: Fault) -> Fault:
+        return fault.copy(
+            message=self.hide_text(fault.message),
+            hint=fault.hint and self.hide_text(fault.hint),
+            details=self._hide(fault.details),
+        )
+
+    def _hide_known(self, text: str) -> str:
+        return self._pattern.sub(lambda found: self._known[found[0]], text) if self._pattern else text
+
+
+def _overlap(first: str, second: str) -> int:
+    """How many characters at the end of the first are the beginning of the second."""
+    longest = min(len(first), len(second))
+    return next((size for size in range(longest, 0, -1) if first.endswith(second[:size])), 0)

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict
 
 import pytest
 
-from faultless.servers.toolbox.docstrings import read_docstring
-from faultless.servers.toolbox.worker.hints import Unsupported, dump, plan
+from faultless.servers.toolbox.python_file import read_docstring
+from faultless.servers.toolbox.worker.functions import Unsupported, dump, plan
 from tests.servers.toolbox.conftest import in_memory
 
 

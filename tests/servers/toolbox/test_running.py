@@ -69,7 +69,7 @@ def hear(path: Path) -> psutil.Process:
 
 @pytest.mark.anyio
 async def test_calls_run_side_by_side_up_to_the_bound(folder: Path, tmp_path: Path) -> None:
-    async with in_memory(folder, tmp_path, parallel=4) as server, anyio.create_task_group() as tasks:
+    async with in_memory(folder, tmp_path, concurrent=4) as server, anyio.create_task_group() as tasks:
         for _ in range(4):
             tasks.start_soon(server.say, "meet", {"count": 4})
 
@@ -78,7 +78,7 @@ async def test_calls_run_side_by_side_up_to_the_bound(folder: Path, tmp_path: Pa
 async def test_more_calls_than_the_bound_wait_and_more_than_may_wait_are_told_when_to_come_back(
     folder: Path, tmp_path: Path
 ) -> None:
-    async with in_memory(folder, tmp_path, parallel=1, waiting=1) as server:
+    async with in_memory(folder, tmp_path, concurrent=1, waiting=1) as server:
         answers: list[str] = []
 
         async def wait_for_ever() -> None:

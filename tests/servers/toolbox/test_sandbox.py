@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from faultless.contract import Fault, FaultKind
-from faultless.servers.toolbox.sandbox import build_sandbox
+from faultless.servers.toolbox.workplace import build_sandbox
 from tests.servers.toolbox.conftest import in_memory
 
 needs_bubblewrap = pytest.mark.skipif(
@@ -59,7 +59,7 @@ def names_in(folder: Path) -> list[str]:
 async def test_only_named_folders_can_be_written_and_there_is_no_network(tmp_path: Path) -> None:
     folder, inside = make_folder(tmp_path / "tools"), tmp_path / "allowed"
     inside.mkdir()
-    async with in_memory(folder, tmp_path, sandbox=True, writable=["allowed"]) as server:
+    async with in_memory(folder, tmp_path, sandbox=True, writable=("allowed",)) as server:
         assert await server.say("touch", {"path": "allowed/script"}) == "written"
         assert await server.say("py_touch", {"path": "allowed/function"}) == "written"
         for tool, arguments in (
