@@ -53,9 +53,14 @@ class _Entry(BaseModel):
 def load_declared(path: Path) -> Loaded:
     loaded = Loaded()
     try:
-        tables = _read_tables(path)
-    except BrokenDefinitionError as broken:
-        loaded.skip(path.name, broken)
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        loaded.skip(path.name, BrokenDefinitionError(f"cannot be read: {problem}"))
+        return loaded
+    tables = document.pop("tools", {})
+    if document or not isinstance(tables, dict):
+        reason = "holds something other than [tools.NAME] tables"
+        loaded.skip(path.name, BrokenDefinitionError(reason))
         return loaded
     for name, table in tables.items():
         try:
@@ -63,18 +68,6 @@ def load_declared(path: Path) -> Loaded:
         except BrokenDefinitionError as broken:
             loaded.skip(path.name, BrokenDefinitionError(broken.reason, name=name))
     return loaded
-
-
-def _read_tables(path: Path) -> dict[str, Any]:
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
-        raise BrokenDefinitionError(f"cannot be read: {problem}") from None
-    unknown = document.keys() - {"tools"}
-    tables = document.get("tools", {})
-    if unknown or not isinstance(tables, dict):
-        raise BrokenDefinitionError("holds something other than [tools.NAME] tables")
-    return tables
 
 
 def _define(path: Path, name: str, table: object) -> Definition:

@@ -216,3 +216,12 @@ def explain_ended_worker(name: str, finished: Finished | None, details: dict[str
         hint="details.stderr holds its last words",
         details={**details, "signal": signal, "exit_code": code},
     )
+
+
+def explain_garbled() -> Fault:
+    return Fault(
+        FaultKind.CRASH,
+        "the process of a Python function wrote something else where its answer belongs",
+        hint="does the function write to descriptors that it did not open?",
+        details={"output": ""},
+    )

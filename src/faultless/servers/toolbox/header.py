@@ -114,6 +114,7 @@ def _read_block(path: Path) -> list[_Line]:
 
 
 def _join_lines(first: re.Match[str], index: int, lines: list[str]) -> list[_Line]:
+    """What continues a directive: prose after @tool, indented lines, an open JSON object."""
     mark = "*" if first["mark"].startswith("/*") else first["mark"]
     mark = "" if mark == "<!--" else mark
     text, closed = _strip_closer(first["rest"])
@@ -123,17 +124,13 @@ def _join_lines(first: re.Match[str], index: int, lines: list[str]) -> list[_Lin
         if closed or not text.startswith(mark) or (not mark and not text):
             break
         text, closed = _strip_closer(text)
-        _append(block, number, text[len(mark) :] if text.startswith(mark) else "")
+        text = text[len(mark) :] if text.startswith(mark) else ""
+        last = block[-1]
+        if _DIRECTIVE.match(text.strip()):
+            block.append(_Line(number, text.strip()))
+        elif len(block) == 1 or text.startswith(("  ", "\t")) or last.text.count("{") > last.text.count("}"):
+            last.text = f"{last.text}\n{text.strip()}".rstrip()
     return block
-
-
-def _append(block: list[_Line], number: int, text: str) -> None:
-    """A directive, or more of the one before: prose after @tool, indented lines, an open JSON object."""
-    last = block[-1]
-    if _DIRECTIVE.match(text.strip()):
-        block.append(_Line(number, text.strip()))
-    elif len(block) == 1 or text.startswith(("  ", "\t")) or last.text.count("{") > last.text.count("}"):
-        last.text = f"{last.text}\n{text.strip()}".rstrip()
 
 
 def _strip_closer(text: str) -> tuple[str, bool]:

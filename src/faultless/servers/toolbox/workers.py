@@ -19,7 +19,7 @@ from faultless.contract import Fault, FaultKind, Json, clean
 from faultless.kit import log
 from faultless.process.lines import Line, LineSplitter
 from faultless.process.readiness import until_readable, until_writable
-from faultless.servers.toolbox.faults import STDERR_TAIL, explain_ended_worker, time_out
+from faultless.servers.toolbox.faults import STDERR_TAIL, explain_ended_worker, explain_garbled, time_out
 from faultless.servers.toolbox.outputs import read_return
 from faultless.servers.toolbox.python_file import read_module_env
 from faultless.servers.toolbox.workplace import hide_captured
@@ -105,11 +105,11 @@ class Worker:
                 raise WorkerEndedError
             self._lines.extend(self._splitter.feed(data))
             if self._splitter.is_over:
-                raise _refuse_message()
+                raise explain_garbled()
         try:
             message: dict[str, Any] = json.loads(self._lines.popleft().data)
         except ValueError:
-            raise _refuse_message() from None
+            raise explain_garbled() from None
         return message
 
     async def stop(self) -> None:
@@ -127,14 +127,6 @@ class Worker:
         lines = [line for line in words.splitlines() if not line.lstrip().startswith(_OUR_FRAMES)]
         shown = _FOLDER_IN_FRAME.sub('File "', "\n".join(lines)).strip()
         return {"output": "", "stderr": clean(shown[-STDERR_TAIL:], STDERR_TAIL)}
-
-
-def _refuse_message() -> Fault:
-    return Fault(
-        FaultKind.CRASH,
-        "the process of a Python function wrote something else where its answer belongs",
-        hint="does the function write to descriptors that it did not open?",
-    )
 
 
 class Pool:
