@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from faultless.contract.text import did_you_mean
-from faultless.kit.toolset import Annotations
 from faultless.servers.toolbox.argv import TemplateError, parse_list
 from faultless.servers.toolbox.definition import (
     JSON,
@@ -18,6 +17,7 @@ from faultless.servers.toolbox.definition import (
     Loaded,
     Traits,
     define_tool,
+    make_annotations,
 )
 from faultless.servers.toolbox.directives import LONGEST_TIMEOUT_SECONDS, read_output, read_variables
 
@@ -99,14 +99,13 @@ def _define(path: Path, name: str, table: object) -> Definition:
 def _read_traits(entry: _Entry) -> Traits:
     if entry.output_schema is not None and entry.output != JSON:
         raise BrokenDefinitionError('output_schema needs output = "json"')
-    annotations = Annotations(
-        read_only=entry.read_only,
-        idempotent=entry.read_only if entry.idempotent is None else entry.idempotent,
-        destructive=not entry.read_only if entry.destructive is None else entry.destructive,
-        open_world=entry.open_world,
-    )
     return Traits(
-        annotations=annotations,
+        annotations=make_annotations(
+            read_only=entry.read_only,
+            idempotent=entry.idempotent,
+            destructive=entry.destructive,
+            open_world=entry.open_world,
+        ),
         timeout_seconds=entry.timeout_seconds,
         ok_exits=frozenset(entry.ok_exit),
         env=read_variables(" ".join(entry.env)) if entry.env else (),

@@ -65,6 +65,18 @@ Action: TypeAlias = Script | Command | BashFunction | PythonFunction
 CAUTIOUS = Annotations(read_only=False, idempotent=False, destructive=True, open_world=True)
 
 
+def make_annotations(
+    *, read_only: bool, idempotent: bool | None, destructive: bool | None, open_world: bool
+) -> Annotations:
+    """What only reads may be repeated and destroys nothing, unless its owner says otherwise."""
+    return Annotations(
+        read_only=read_only,
+        idempotent=read_only if idempotent is None else idempotent,
+        destructive=not read_only if destructive is None else destructive,
+        open_world=open_world,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Traits:
     """Everything about a tool that is neither its name nor its parameters."""

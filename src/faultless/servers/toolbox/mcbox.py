@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from faultless.kit import log
-from faultless.kit.toolset import Annotations
 from faultless.servers.toolbox.definition import (
     CAUTIOUS,
     JSON,
@@ -19,12 +18,15 @@ from faultless.servers.toolbox.definition import (
     Loaded,
     Traits,
     define_tool,
+    make_annotations,
 )
 from faultless.servers.toolbox.directives import read_variables
 from faultless.servers.toolbox.schema import Schema
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from faultless.kit.toolset import Annotations
 
 TOOLS = "tools.json"
 _SERVER, _FUNCTIONS = "server.json", "tools.bash"
@@ -115,11 +117,11 @@ def _define(folder: Path, entry: object, env: tuple[str, ...]) -> Definition:
 def _read_annotations(given: object) -> Annotations:
     if not isinstance(given, dict):
         return CAUTIOUS
-    read_only = given.get("readOnlyHint") is True
-    return Annotations(
-        read_only=read_only,
-        idempotent=bool(given.get("idempotentHint", read_only)),
-        destructive=bool(given.get("destructiveHint", not read_only)),
+    idempotent, destructive = given.get("idempotentHint"), given.get("destructiveHint")
+    return make_annotations(
+        read_only=given.get("readOnlyHint") is True,
+        idempotent=None if idempotent is None else bool(idempotent),
+        destructive=None if destructive is None else bool(destructive),
         open_world=given.get("openWorldHint") is not False,
     )
 

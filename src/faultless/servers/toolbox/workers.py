@@ -45,7 +45,7 @@ _PROGRAM = (
 )
 _LONGEST_LINE_BYTES = 64 * 1024 * 1024
 """The worker itself keeps far below."""
-_READ_BYTES = 1 << 20
+_READ_BYTES = 1 << 18
 _STDERR_BYTES = 64 * 1024
 _LIFE_SECONDS = 7 * 24 * 3600.0
 """A worker that has been there for so long is replaced by the next call."""
