@@ -16,7 +16,8 @@ from pydantic import TypeAdapter
 
 from faultless.kit.server import Faults
 from faultless.kit.testing import DEADLINE_SECONDS, Era, WireClient, connect
-from faultless.servers.toolbox.toolset import build
+from faultless.servers.toolbox.settings import Settings
+from faultless.servers.toolbox.toolset import build_toolset
 
 HERE = Path(__file__).parent
 SPECIMEN = HERE / "specimen"
@@ -82,9 +83,15 @@ class Memory:
 
 @asynccontextmanager
 async def in_memory(
-    folder: Path | None, root: Path, era: Era = "handshake", *, faults: Faults = "native", **options: object
+    folder: Path | None,
+    root: Path,
+    era: Era = "handshake",
+    *,
+    faults: Faults = "native",
+    **options: Any,  # noqa: ANN401 - the fields of Settings
 ) -> AsyncIterator[Memory]:
-    toolset = build(root, {"folder": folder and str(folder), **options})
+    named = None if folder is None else str(folder)
+    toolset = build_toolset(Settings(root=root, folder=named, **options))
     with anyio.fail_after(DEADLINE_SECONDS):
         async with connect(toolset, era, faults=faults) as client:
             yield Memory(client)

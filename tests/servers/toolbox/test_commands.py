@@ -6,7 +6,7 @@ import pytest
 
 from faultless.cli import BAD_NEWS, FAULT, VERDICT, run
 from faultless.contract import Fault
-from faultless.servers.toolbox.toolset import find_folder
+from faultless.servers.toolbox.folder import find_folder
 from tests.servers.toolbox.conftest import in_memory
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "tools"

@@ -8,8 +8,7 @@ import pytest
 from faultless.kit.toolset import Annotations
 from faultless.servers.toolbox.argv import TemplateError, parse_line
 from faultless.servers.toolbox.definition import BrokenDefinitionError, Definition
-from faultless.servers.toolbox.header import has_header, load_script
-from faultless.servers.toolbox.parameters import parse_parameter
+from faultless.servers.toolbox.header import has_header, load_script, parse_parameter
 
 
 def define(folder: Path, text: str, name: str = "example") -> Definition:

@@ -147,6 +147,7 @@ async def test_a_broken_server_json_costs_only_the_name(
     (tmp_path / "tools.json").write_text("[]")
     async with in_memory(tmp_path, tmp_path) as server:
         assert await server.names() == []
+        assert server.introduction[0] == "faultless-toolbox"
     logged = capfd.readouterr().err
     assert "server.json is not used" in logged
     assert "is not a JSON object" in logged

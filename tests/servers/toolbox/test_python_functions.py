@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict
 
 import pytest
 
-from faultless.servers.toolbox.docstrings import read_docstring
-from faultless.servers.toolbox.worker.hints import Unsupported, dump, plan
+from faultless.servers.toolbox.python_file import read_docstring
+from faultless.servers.toolbox.worker.functions import Unsupported, dump, plan
 from tests.servers.toolbox.conftest import in_memory
 
 
@@ -210,3 +210,46 @@ async def test_an_interpreter_that_is_missing_is_told(tmp_path: Path) -> None:
     async with in_memory(tmp_path, tmp_path, python="no-such-python") as server:
         error = (await server.call("kept", {"a": 1}))["error"]
         assert "cannot start no-such-python: there is no such program" in error["message"]
+
+
+GARBLER = '''
+import os
+
+
+def garble(text: str) -> str:
+    """Write where only the answer belongs."""
+    for descriptor in range(3, 64):
+        try:
+            os.write(descriptor, text.encode())
+        except OSError:
+            pass
+    return "fine"
+
+
+def speak() -> str:
+    """Say hello."""
+    return "hello"
+'''
+
+
+@pytest.mark.anyio
+async def test_a_function_that_writes_into_the_channel_is_found_out(tmp_path: Path) -> None:
+    (tmp_path / "garbler.py").write_text(GARBLER)
+    async with in_memory(tmp_path, tmp_path) as server:
+        result = (await server.call("garble", {"text": "no JSON\n"}))["result"]
+        assert result["isError"] is True
+        assert result["structuredContent"]["fault"]["kind"] == "crash"
+        assert "where its answer belongs" in result["structuredContent"]["fault"]["message"]
+        assert await server.say("speak") == "hello"
+
+
+@pytest.mark.anyio
+async def test_the_worker_imports_nothing_but_the_standard_library(tmp_path: Path) -> None:
+    (tmp_path / "loaded.py").write_text(
+        'import sys\n\n\ndef loaded() -> list[str]:\n    """What is imported."""\n'
+        '    return sorted({name.split(".")[0] for name in sys.modules} - set(sys.stdlib_module_names))\n'
+    )
+    async with in_memory(tmp_path, tmp_path) as server:
+        names = (await server.call("loaded"))["result"]["structuredContent"]["result"]
+    assert [name for name in names if name in {"faultless", "pydantic", "anyio", "mcp"}] == []
+    assert "_faultless_worker" in names

@@ -69,7 +69,7 @@ def hear(path: Path) -> psutil.Process:
 
 @pytest.mark.anyio
 async def test_calls_run_side_by_side_up_to_the_bound(folder: Path, tmp_path: Path) -> None:
-    async with in_memory(folder, tmp_path, parallel=4) as server, anyio.create_task_group() as tasks:
+    async with in_memory(folder, tmp_path, concurrent=4) as server, anyio.create_task_group() as tasks:
         for _ in range(4):
             tasks.start_soon(server.say, "meet", {"count": 4})
 
@@ -78,7 +78,7 @@ async def test_calls_run_side_by_side_up_to_the_bound(folder: Path, tmp_path: Pa
 async def test_more_calls_than_the_bound_wait_and_more_than_may_wait_are_told_when_to_come_back(
     folder: Path, tmp_path: Path
 ) -> None:
-    async with in_memory(folder, tmp_path, parallel=1, waiting=1) as server:
+    async with in_memory(folder, tmp_path, concurrent=1, waiting=1) as server:
         answers: list[str] = []
 
         async def wait_for_ever() -> None:
@@ -119,6 +119,37 @@ def test_whatever_ends_a_call_nothing_of_it_is_left(
     assert psutil.wait_procs(processes, timeout=DEADLINE_SECONDS)[1] == []
     if ending == "cancelled":
         assert server.call("py_hello")["result"]["content"][0]["text"] == "hello"
+
+
+@pytest.mark.anyio
+async def test_waiting_does_not_count_as_running(folder: Path, tmp_path: Path) -> None:
+    """The time-out of the second call has passed long before it may begin."""
+    (folder / "nap").write_text("#!/bin/sh\n# @tool Take a while\n# @timeout 60s\nsleep 2\necho rested\n")
+    (folder / "nap").chmod(0o755)
+    (folder / "waiting.py").write_text(
+        PYTHON_WAIT.replace("Say hello.", "Say hello.\n\n    @timeout 1s\n    ")
+    )
+    async with in_memory(folder, tmp_path, concurrent=1) as server:
+        assert await server.say("py_hello") == "hello"
+        answers: list[str] = []
+
+        async def call(tool: str) -> None:
+            answers.append(await server.say(tool))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(call, "nap")
+            await anyio.wait_all_tasks_blocked()
+            tasks.start_soon(call, "py_hello")
+        assert answers == ["rested", "hello"]
+
+
+def test_old_names_of_options_still_work_and_say_the_new_ones(
+    serve: Serve, folder: Path, tmp_path: Path
+) -> None:
+    server = serve(folder, tmp_path, "--parallel", "2", "--timeout-seconds=30").open("handshake")
+    assert server.call("py_hello")["result"]["content"][0]["text"] == "hello"
+    assert "--parallel is now called --concurrent" in server.stderr()
+    assert "--timeout-seconds is now called --timeout" in server.stderr()
 
 
 def test_a_function_stays_in_its_warm_process_until_that_dies(specimen: WireClient) -> None:

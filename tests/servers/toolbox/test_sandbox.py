@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from faultless.contract import Fault, FaultKind
-from faultless.servers.toolbox.sandbox import build_sandbox
+from faultless.servers.toolbox.workplace import build_sandbox
 from tests.servers.toolbox.conftest import in_memory
 
 needs_bubblewrap = pytest.mark.skipif(
@@ -59,7 +59,7 @@ def names_in(folder: Path) -> list[str]:
 async def test_only_named_folders_can_be_written_and_there_is_no_network(tmp_path: Path) -> None:
     folder, inside = make_folder(tmp_path / "tools"), tmp_path / "allowed"
     inside.mkdir()
-    async with in_memory(folder, tmp_path, sandbox=True, writable=["allowed"]) as server:
+    async with in_memory(folder, tmp_path, sandbox=True, writable=("allowed",)) as server:
         assert await server.say("touch", {"path": "allowed/script"}) == "written"
         assert await server.say("py_touch", {"path": "allowed/function"}) == "written"
         for tool, arguments in (
@@ -85,6 +85,37 @@ async def test_without_the_sandbox_the_same_tools_write(tmp_path: Path) -> None:
     async with in_memory(make_folder(tmp_path / "tools"), tmp_path) as server:
         assert await server.say("touch", {"path": "refused"}) == "written"
     assert (tmp_path / "refused").exists()
+
+
+@pytest.mark.anyio
+async def test_every_kind_of_tool_is_started_through_bubblewrap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a stand-in that encloses nothing: it writes down what it was asked for, and runs the command."""
+    folder, inside = make_folder(tmp_path / "tools"), tmp_path / "allowed"
+    inside.mkdir()
+    stand_in = tmp_path / "bwrap"
+    stand_in.write_text(
+        f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n'
+    )
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    async with in_memory(folder, tmp_path, sandbox=True, writable=("allowed",)) as server:
+        assert await server.say("touch", {"path": "script"}) == "written"
+        assert await server.say("py_touch", {"path": "function"}) == "written"
+        assert await server.say("bash_touch") == await server.say("toml_touch") == ""
+    probe, *asked = (tmp_path / "asked").read_text().splitlines()
+    assert probe.endswith("-- true")
+    assert all(f"--ro-bind {folder} {folder} " in line for line in asked)
+    assert all(f"--bind {inside} {inside} --chdir {tmp_path} -- " in line for line in asked)
+    commands = [line.split(" -- ", 1)[1] for line in asked]
+    for word in (
+        "touch toml-was-here",
+        "functions.bash",
+        str(folder / "touch"),
+        str(folder / "functions.py"),
+    ):
+        assert any(word in command for command in commands), word
 
 
 def test_a_sandbox_that_is_not_installed_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,8 @@ import pytest
 from faultless.contract import Fault, FaultKind
 from faultless.kit.toolset import Call, Tool
 from faultless.servers.toolbox.schema import Schema, SchemaError
-from faultless.servers.toolbox.toolset import build
+from faultless.servers.toolbox.settings import Settings
+from faultless.servers.toolbox.toolset import build_toolset
 
 TREE = {
     "$ref": "#/$defs/node",
@@ -73,7 +74,7 @@ async def test_what_cannot_be_written_as_json_is_refused(
 
 
 async def load(folder: Path, root: Path) -> dict[str, Tool]:
-    toolset = build(root, {"folder": str(folder)})
+    toolset = build_toolset(Settings(root=root, folder=str(folder)))
     assert toolset.refresh is not None
     await toolset.refresh()
     return toolset.tools

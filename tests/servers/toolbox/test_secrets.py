@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from faultless.contract.redaction import Redactor
 from faultless.process.capture import Capture
-from faultless.servers.toolbox.environment import Redactor
+from faultless.servers.toolbox.settings import Settings
+from faultless.servers.toolbox.workplace import hide_captured, open_workplace
 from tests.servers.toolbox.conftest import TOKEN, in_memory
 
 LIMIT = 64
@@ -48,22 +50,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def test_no_cut_leaves_a_part_of_a_secret(tmp_path: Path) -> None:
-    redactor = Redactor(["KEY"], tmp_path, {"KEY": TOKEN})
+@pytest.fixture
+def redactor(folder: Path, tmp_path: Path) -> Redactor:
+    return open_workplace(Settings(root=tmp_path, folder=str(folder))).make_redactor(["SPECIMEN_TOKEN"])
+
+
+def test_no_cut_leaves_a_part_of_a_secret(redactor: Redactor) -> None:
     for head, tail in product((0, LIMIT // 2 - 5, LIMIT // 2, 3 * LIMIT), range(LIMIT + len(TOKEN))):
         capture = Capture(LIMIT)
         capture.feed(b"." * head + TOKEN.encode() + b"." * tail)
         captured = capture.result()
-        shown = redactor.blot_captured(captured)
+        shown = hide_captured(redactor, captured)
         assert fragments(shown.text) == [], (head, tail)
         assert ("bytes dropped" in shown.text) == bool(captured.dropped_bytes)
 
 
-def test_the_test_would_see_a_part_of_a_secret(tmp_path: Path) -> None:
+def test_the_test_would_see_a_part_of_a_secret(redactor: Redactor) -> None:
     capture = Capture(LIMIT)
     capture.feed(b"." * (LIMIT // 2 - 5) + TOKEN.encode() + b"." * LIMIT)
-    blotted = Redactor(["KEY"], tmp_path, {"KEY": TOKEN}).blot(capture.result().text)
-    assert fragments(blotted) == [TOKEN[:4], TOKEN[1:5]]
+    redacted = redactor.hide_text(capture.result().text)
+    assert fragments(redacted) == [TOKEN[:4], TOKEN[1:5]]
 
 
 @pytest.mark.anyio

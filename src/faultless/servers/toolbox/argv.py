@@ -8,8 +8,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from faultless.contract import Fault, FaultKind
-from faultless.kit.validation import bounded_echo, invalid_params
+from faultless.servers.toolbox.faults import refuse, refuse_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,9 +42,6 @@ class Template:
         for optional, elements in self.groups:
             for element in elements:
                 yield from ((optional, element, part) for part in element if isinstance(part, Slot))
-
-    def names(self) -> set[str]:
-        return {slot.name for _, _, slot in self.slots()}
 
     @property
     def program(self) -> str:
@@ -124,20 +120,6 @@ def as_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def refuse(name: str, detail: str, value: object) -> Fault:
-    violation = {"field": name, "detail": detail, "received_value": bounded_echo(value)}
-    return invalid_params([violation], hint=f"correct {name} and call again")
-
-
-def refuse_size(name: str, size: int) -> Fault:
-    return Fault(
-        FaultKind.TOO_LARGE,
-        f"{name} has {size} bytes; an argument or a variable holds at most {LONGEST_ELEMENT_BYTES}",
-        hint="pass less, or let the tool read its arguments as JSON from standard input",
-        details={"field": name, "bytes": size, "limit_bytes": LONGEST_ELEMENT_BYTES},
-    )
-
-
 def _parse(text: str) -> Element:
     parts: list[str | Slot] = []
     position = 0
@@ -154,30 +136,20 @@ def _parse(text: str) -> Element:
 
 def _fill(element: Element, arguments: Mapping[str, Any], *, guarded: bool) -> list[str]:
     first = element[0]
-    if not isinstance(first, Slot):
-        return [_check("".join(_text(part, arguments) for part in element), element, arguments)]
-    value = arguments.get(first.name)
-    if first.flag is not None:
-        return [first.flag] if value is True else []
-    if len(element) > 1:
-        texts = ["".join(_text(part, arguments) for part in element)]
-    else:
-        texts = [as_text(item) for item in value] if isinstance(value, list) else [as_text(value)]
-    for text in texts:
-        if text.startswith("-") and not guarded:
-            raise refuse(first.name, "a value that starts with '-' could be read as an option", text)
-    return [_check(text, element, arguments) for text in texts]
-
-
-def _text(part: str | Slot, arguments: Mapping[str, Any]) -> str:
-    return part if isinstance(part, str) else as_text(arguments.get(part.name))
-
-
-def _check(text: str, element: Element, arguments: Mapping[str, Any]) -> str:
     name = next((part.name for part in element if isinstance(part, Slot)), "argv")
-    if "\0" in text:
-        raise refuse(name, "a command line cannot hold a NUL character", arguments.get(name))
-    size = len(text.encode())
-    if size > LONGEST_ELEMENT_BYTES:
-        raise refuse_size(name, size)
-    return text
+    value = arguments.get(name)
+    if isinstance(first, Slot) and first.flag is not None:
+        return [first.flag] if value is True else []
+    if isinstance(first, Slot) and isinstance(value, list) and len(element) == 1:
+        texts = [as_text(item) for item in value]
+    else:
+        parts = (part if isinstance(part, str) else as_text(arguments.get(part.name)) for part in element)
+        texts = ["".join(parts)]
+    for text in texts:
+        if isinstance(first, Slot) and text.startswith("-") and not guarded:
+            raise refuse(name, "a value that starts with '-' could be read as an option", text)
+        if "\0" in text:
+            raise refuse(name, "a command line cannot hold a NUL character", value)
+        if (size := len(text.encode())) > LONGEST_ELEMENT_BYTES:
+            raise refuse_size(name, size, LONGEST_ELEMENT_BYTES)
+    return texts

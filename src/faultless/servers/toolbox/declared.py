@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from faultless.kit.toolset import Annotations
-from faultless.kit.validation import close_matches
+from faultless.contract.text import did_you_mean
 from faultless.servers.toolbox.argv import TemplateError, parse_list
-from faultless.servers.toolbox.assembly import assemble
-from faultless.servers.toolbox.definition import JSON, BrokenDefinitionError, Command, Definition, Loaded
-from faultless.servers.toolbox.directives import LONGEST_TIMEOUT_SECONDS, Traits, read_output, read_variables
+from faultless.servers.toolbox.definition import (
+    JSON,
+    BrokenDefinitionError,
+    Command,
+    Definition,
+    Loaded,
+    Traits,
+    define_tool,
+    make_annotations,
+)
+from faultless.servers.toolbox.directives import LONGEST_TIMEOUT_SECONDS, read_output, read_variables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +30,7 @@ FILE_NAME = "tools.toml"
 _NO_PARAMETERS = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
-class Entry(BaseModel):
+class _Entry(BaseModel):
     """One `[tools.NAME]` table."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -46,9 +53,14 @@ class Entry(BaseModel):
 def load_declared(path: Path) -> Loaded:
     loaded = Loaded()
     try:
-        tables = _read_tables(path)
-    except BrokenDefinitionError as broken:
-        loaded.skip(path.name, broken)
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        loaded.skip(path.name, BrokenDefinitionError(f"cannot be read: {problem}"))
+        return loaded
+    tables = document.pop("tools", {})
+    if document or not isinstance(tables, dict):
+        reason = "holds something other than [tools.NAME] tables"
+        loaded.skip(path.name, BrokenDefinitionError(reason))
         return loaded
     for name, table in tables.items():
         try:
@@ -58,21 +70,11 @@ def load_declared(path: Path) -> Loaded:
     return loaded
 
 
-def _read_tables(path: Path) -> dict[str, Any]:
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
-        raise BrokenDefinitionError(f"cannot be read: {problem}") from None
-    strangers = document.keys() - {"tools"}
-    tables = document.get("tools", {})
-    if strangers or not isinstance(tables, dict):
-        raise BrokenDefinitionError("holds something other than [tools.NAME] tables")
-    return tables
-
-
 def _define(path: Path, name: str, table: object) -> Definition:
+    if not isinstance(table, dict):
+        raise BrokenDefinitionError("is not a table")
     try:
-        entry = Entry.model_validate(table)
+        entry = _Entry.model_validate(table)
     except ValidationError as refused:
         raise BrokenDefinitionError("; ".join(_complain(error) for error in refused.errors())) from None
     program = entry.command[0]
@@ -84,27 +86,26 @@ def _define(path: Path, name: str, table: object) -> Definition:
         action = Command(parse_list(entry.command), entry.stdin)
     except TemplateError as refused:
         raise BrokenDefinitionError(str(refused)) from None
-    return assemble(
+    return define_tool(
         name,
         entry.description,
         source=path.name,
         action=action,
         schema=entry.parameters,
-        traits=_traits(entry),
+        traits=_read_traits(entry),
     )
 
 
-def _traits(entry: Entry) -> Traits:
+def _read_traits(entry: _Entry) -> Traits:
     if entry.output_schema is not None and entry.output != JSON:
         raise BrokenDefinitionError('output_schema needs output = "json"')
-    annotations = Annotations(
-        read_only=entry.read_only,
-        idempotent=entry.read_only if entry.idempotent is None else entry.idempotent,
-        destructive=not entry.read_only if entry.destructive is None else entry.destructive,
-        open_world=entry.open_world,
-    )
     return Traits(
-        annotations=annotations,
+        annotations=make_annotations(
+            read_only=entry.read_only,
+            idempotent=entry.idempotent,
+            destructive=entry.destructive,
+            open_world=entry.open_world,
+        ),
         timeout_seconds=entry.timeout_seconds,
         ok_exits=frozenset(entry.ok_exit),
         env=read_variables(" ".join(entry.env)) if entry.env else (),
@@ -116,5 +117,5 @@ def _traits(entry: Entry) -> Traits:
 def _complain(error: ErrorDetails) -> str:
     place = ".".join(str(step) for step in error["loc"])
     if error["type"] == "extra_forbidden":
-        return f"unknown key {place!r}{close_matches(place, Entry.model_fields)}"
+        return f"unknown key {place!r}{did_you_mean(place, _Entry.model_fields)}"
     return f"{place}: {error['msg'][:1].lower()}{error['msg'][1:]}"

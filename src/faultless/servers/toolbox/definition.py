@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from faultless.kit.toolset import Annotations
-from faultless.servers.toolbox.argv import Template
-from faultless.servers.toolbox.schema import Schema
+from faultless.servers.toolbox.argv import Template, TemplateError, check_template
+from faultless.servers.toolbox.schema import Schema, SchemaError
 
 TEXT, JSON = "text", "json"
 """Forms of output; any other form is a media type, such as image/png."""
-LONGEST_NAME = 64
+_LONGEST_NAME = 64
 
 
 class BrokenDefinitionError(Exception):
-    """One definition that cannot become a tool, and why; the others are not touched by it."""
+    """One definition that cannot become a tool, and why; it does not affect the others."""
 
     def __init__(self, reason: str, *, name: str = "", line: int | None = None) -> None:
         super().__init__(reason)
@@ -55,7 +56,7 @@ class PythonFunction:
     function: str
     returns_text: bool
     wraps_result: bool
-    """The result is no object, so it stands under `result`."""
+    """The result is not an object, so it stands under `result`."""
 
 
 Action: TypeAlias = Script | Command | BashFunction | PythonFunction
@@ -64,8 +65,32 @@ Action: TypeAlias = Script | Command | BashFunction | PythonFunction
 CAUTIOUS = Annotations(read_only=False, idempotent=False, destructive=True, open_world=True)
 
 
+def make_annotations(
+    *, read_only: bool, idempotent: bool | None, destructive: bool | None, open_world: bool
+) -> Annotations:
+    """What only reads may be repeated and destroys nothing, unless its owner says otherwise."""
+    return Annotations(
+        read_only=read_only,
+        idempotent=read_only if idempotent is None else idempotent,
+        destructive=not read_only if destructive is None else destructive,
+        open_world=open_world,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
-class Definition:
+class Traits:
+    """Everything about a tool that is neither its name nor its parameters."""
+
+    annotations: Annotations = CAUTIOUS
+    timeout_seconds: float | None = None
+    ok_exits: frozenset[int] = frozenset({0})
+    env: tuple[str, ...] = ()
+    output: str = TEXT
+    output_schema: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Definition(Traits):
     name: str
     description: str
     source: str
@@ -73,19 +98,73 @@ class Definition:
     action: Action
     input_schema: dict[str, Any]
     checker: Schema
-    output: str = TEXT
-    output_schema: dict[str, Any] | None = None
-    output_checker: Schema | None = None
-    annotations: Annotations = CAUTIOUS
-    timeout_seconds: float | None = None
-    ok_exits: frozenset[int] = frozenset({0})
-    env: tuple[str, ...] = ()
-    fills_defaults: bool = True
+    output_checker: Schema | None
 
     @property
     def properties(self) -> dict[str, Any]:
         found = self.input_schema.get("properties")
         return found if isinstance(found, dict) else {}
+
+    @property
+    def fills_defaults(self) -> bool:
+        """Functions fill in their own."""
+        return isinstance(self.action, Script | Command)
+
+
+def define_tool(
+    name: str, description: str, *, source: str, action: Action, schema: dict[str, Any], traits: Traits
+) -> Definition:
+    """A definition whose parts are proved to fit each other."""
+    check_name(name)
+    if schema.get("type") != "object":
+        raise BrokenDefinitionError('the schema of the parameters does not say "type": "object"', name=name)
+    try:
+        checker = Schema(schema)
+        output_checker = Schema(traits.output_schema) if traits.output_schema else None
+        if isinstance(action, Script | Command):
+            _check_parameters(action.template, schema)
+    except (SchemaError, TemplateError) as refused:
+        raise BrokenDefinitionError(str(refused), name=name) from None
+    if traits.output_schema and traits.output_schema.get("type") != "object":
+        raise BrokenDefinitionError('an output schema must say "type": "object"', name=name)
+    return Definition(
+        name=name,
+        description=description,
+        source=source,
+        action=action,
+        input_schema=schema,
+        checker=checker,
+        output_checker=output_checker,
+        **vars(traits),
+    )
+
+
+def check_name(name: str) -> None:
+    """Clients pass names on to models, whose interfaces allow these characters."""
+    if not (
+        0 < len(name) <= _LONGEST_NAME
+        and name.isascii()
+        and name.replace("-", "_").replace(".", "_").isidentifier()
+    ):
+        raise BrokenDefinitionError(
+            f"{name[:_LONGEST_NAME]!r} is no tool name: letters, digits, _ - and ., at most {_LONGEST_NAME}",
+            name=name,
+        )
+
+
+def _check_parameters(template: Template, schema: dict[str, Any]) -> None:
+    """A command line and variables can be made of whatever the schema lets through."""
+    properties = schema.get("properties", {})
+    given = set(schema.get("required", ()))
+    given |= {name for name, rule in properties.items() if isinstance(rule, dict) and "default" in rule}
+    check_template(template, properties, given)
+    names = [variable_name(name) for name in properties]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise TemplateError(f"two parameters would both be called {twice}")
+
+
+def variable_name(parameter: str) -> str:
+    return "ARG_" + re.sub(r"\W", "_", parameter).upper()
 
 
 @dataclass(frozen=True)
@@ -118,17 +197,3 @@ class Loaded:
             else:
                 self.definitions.append(definition)
         self.skipped += other.skipped
-
-
-def check_name(name: str) -> str:
-    """Clients pass names on to models, whose interfaces allow these characters."""
-    if (
-        0 < len(name) <= LONGEST_NAME
-        and name.isascii()
-        and name.replace("-", "_").replace(".", "_").isidentifier()
-    ):
-        return name
-    raise BrokenDefinitionError(
-        f"{name[:LONGEST_NAME]!r} is no tool name: letters, digits, _ - and ., at most {LONGEST_NAME}",
-        name=name,
-    )

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from faultless.kit.toolset import Annotations
-from faultless.kit.validation import close_matches
-from faultless.servers.toolbox.definition import CAUTIOUS, JSON, TEXT, BrokenDefinitionError
+from faultless.contract.text import did_you_mean
+from faultless.servers.toolbox.definition import JSON, TEXT, BrokenDefinitionError, Traits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,18 +20,6 @@ _UNITS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0}
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 _MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]+")
 _HIGHEST_EXIT = 255
-
-
-@dataclass(frozen=True)
-class Traits:
-    """Everything about a tool that is neither its name nor its parameters."""
-
-    annotations: Annotations = CAUTIOUS
-    timeout_seconds: float | None = None
-    ok_exits: frozenset[int] = frozenset({0})
-    env: tuple[str, ...] = ()
-    output: str = TEXT
-    output_schema: dict[str, Any] | None = None
 
 
 @dataclass
@@ -47,12 +34,12 @@ class Reader:
             read = _READERS[word]
         except KeyError:
             meant = word.removeprefix("no").lstrip("-")
-            advice = f"; write @{meant} no" if meant in _SWITCHES else close_matches(word, KNOWN)
+            advice = f"; write @{meant} no" if meant in _SWITCHES else did_you_mean(word, _KNOWN)
             raise BrokenDefinitionError(f"unknown directive @{word}{advice}") from None
         self.traits = replace(self.traits, **read(self, text))
 
 
-def read_duration(text: str) -> float:
+def _read_duration(text: str) -> float:
     match = _DURATION.fullmatch(text.strip())
     seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
     if not 0 < seconds <= LONGEST_TIMEOUT_SECONDS:
@@ -67,7 +54,7 @@ def read_variables(text: str) -> tuple[str, ...]:
     return names
 
 
-def read_exits(text: str) -> frozenset[int]:
+def _read_exits(text: str) -> frozenset[int]:
     words = text.replace(",", " ").split()
     if not words or not all(
         word.isascii() and word.isdigit() and int(word) <= _HIGHEST_EXIT for word in words
@@ -123,13 +110,13 @@ def _read_output_directive(reader: Reader, text: str) -> dict[str, Any]:
 
 _SWITCHES = frozenset({"readonly", "idempotent", "destructive", "openworld"})
 _READERS: dict[str, Callable[[Reader, str], dict[str, Any]]] = {
-    "timeout": lambda _, text: {"timeout_seconds": read_duration(text)},
+    "timeout": lambda _, text: {"timeout_seconds": _read_duration(text)},
     "readonly": _read_switch("read_only"),
     "idempotent": _read_switch("idempotent"),
     "destructive": _read_switch("destructive"),
     "openworld": _read_switch("open_world"),
-    "ok-exit": lambda _, text: {"ok_exits": read_exits(text)},
+    "ok-exit": lambda _, text: {"ok_exits": _read_exits(text)},
     "env": lambda reader, text: {"env": (*reader.traits.env, *read_variables(text))},
     "output": _read_output_directive,
 }
-KNOWN = frozenset({*_READERS, "tool", "name", "param", "schema", "argv"})
+_KNOWN = frozenset({*_READERS, "tool", "name", "param", "schema", "argv"})

@@ -1,23 +1,48 @@
-"""A folder of tools: which files count, whether any changed, and what all of them define."""
+"""A folder of tools: where it is, which files count, whether any changed, and what all of them define."""
 
 from __future__ import annotations
 
 import os
 import stat
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from faultless.contract import Fault, FaultKind
+from faultless.kit import log
 from faultless.servers.toolbox import declared, mcbox
-from faultless.servers.toolbox.definition import BrokenDefinitionError, Definition, Loaded
+from faultless.servers.toolbox.definition import BrokenDefinitionError, Loaded
 from faultless.servers.toolbox.header import has_header, load_script, tool_name
 from faultless.servers.toolbox.python_file import load_python
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 _FIXED = frozenset({declared.FILE_NAME, *mcbox.FILE_NAMES})
 _EXECUTABLE = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
 Signature = dict[str, tuple[int, int, int]]
+
+
+def find_folder(root: Path, named: str | None, environment: Mapping[str, str]) -> Path:
+    """The folder that was named, else mcbox's by its variable, else `tools` in the root, else mcbox's own.
+
+    A folder that nobody named may come later: the server starts without tools and finds them then.
+    """
+    chosen = named or environment.get("MCBOX_CONFIG_HOME")
+    if chosen:
+        path = root / chosen
+        if not path.is_dir():
+            raise Fault(
+                FaultKind.NOT_FOUND,
+                f"there is no folder {chosen}",
+                hint="create it, or name another: serve toolbox DIR",
+            )
+        return Path(os.path.realpath(path))
+    config = environment.get("XDG_CONFIG_HOME") or str(Path(environment.get("HOME", "/"), ".config"))
+    for path in (root / "tools", Path(config, "mcbox")):
+        if path.is_dir():
+            return Path(os.path.realpath(path))
+    log.warn("there is no folder of tools yet; `faultless toolbox new hello` starts one", folder="tools")
+    return root / "tools"
 
 
 class Folder:
@@ -32,7 +57,9 @@ class Folder:
         return {
             entry.name: (found.st_mtime_ns, found.st_ctime_ns, found.st_size)
             for entry, found in self._files()
-            if _counts(entry.name, found.st_mode)
+            if found.st_mode & _EXECUTABLE
+            or entry.name.endswith((".py", ".schema.json"))
+            or entry.name in _FIXED
         }
 
     async def load(self, describe: Callable[[Path], Awaitable[dict[str, Any]]]) -> Loaded:
@@ -46,17 +73,17 @@ class Folder:
             loaded.add(mcbox.load_mcbox(self.path))
         return loaded
 
-    def identify(self) -> mcbox.Identity:
-        return mcbox.load_identity(self.path)
-
     async def _load_file(
         self, name: str, mode: int, describe: Callable[[Path], Awaitable[dict[str, Any]]]
     ) -> Loaded:
         loaded = Loaded()
         path = self.path / name
         try:
-            if has_header(path):
-                loaded.definitions.append(_load_executable(path, mode))
+            if has_header(path) and not mode & _EXECUTABLE:
+                reason = f"it is not executable: chmod +x {name}"
+                loaded.skip(name, BrokenDefinitionError(reason, name=tool_name(path)))
+            elif has_header(path):
+                loaded.definitions.append(load_script(path))
             elif name.endswith(".py"):
                 return await load_python(path, describe)
         except BrokenDefinitionError as broken:
@@ -80,13 +107,3 @@ class Folder:
                 continue
             if stat.S_ISREG(found.st_mode):
                 yield entry, found
-
-
-def _load_executable(path: Path, mode: int) -> Definition:
-    if not mode & _EXECUTABLE:
-        raise BrokenDefinitionError(f"it is not executable: chmod +x {path.name}", name=tool_name(path))
-    return load_script(path)
-
-
-def _counts(name: str, mode: int) -> bool:
-    return bool(mode & _EXECUTABLE) or name.endswith((".py", ".schema.json")) or name in _FIXED

@@ -7,8 +7,7 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from faultless.kit.toolset import Annotations
-from faultless.servers.toolbox.assembly import assemble
+from faultless.kit import log
 from faultless.servers.toolbox.definition import (
     CAUTIOUS,
     JSON,
@@ -17,15 +16,21 @@ from faultless.servers.toolbox.definition import (
     BrokenDefinitionError,
     Definition,
     Loaded,
+    Traits,
+    define_tool,
+    make_annotations,
 )
-from faultless.servers.toolbox.directives import Traits, read_variables
+from faultless.servers.toolbox.directives import read_variables
 from faultless.servers.toolbox.schema import Schema
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SERVER, TOOLS, FUNCTIONS = "server.json", "tools.json", "tools.bash"
-FILE_NAMES = frozenset({SERVER, TOOLS, FUNCTIONS})
+    from faultless.kit.toolset import Annotations
+
+TOOLS = "tools.json"
+_SERVER, _FUNCTIONS = "server.json", "tools.bash"
+FILE_NAMES = frozenset({_SERVER, TOOLS, _FUNCTIONS})
 _ENV = "# @env "
 _OPENING = frozenset(
     {"additionalProperties", "patternProperties", "unevaluatedProperties", "$ref", "allOf", "anyOf", "oneOf"}
@@ -34,30 +39,41 @@ _OPENING = frozenset(
 
 @dataclass(frozen=True)
 class Identity:
-    name: str = "toolbox"
+    name: str = "faultless-toolbox"
     version: str = ""
     instructions: str = ""
 
 
 def load_identity(folder: Path) -> Identity:
-    """What `server.json` says about the server; both shapes that are in use are read."""
-    document = _read_object(folder / SERVER)
+    """What `server.json` says about the server; both shapes that are in use are read.
+
+    A broken one costs the server its name, not its tools.
+    """
+    try:
+        document = _read_object(folder / _SERVER)
+    except BrokenDefinitionError as broken:
+        log.error("server.json is not used", reason=broken.reason)
+        return Identity()
     inner = document.get("serverInfo")
     given = document | inner if isinstance(inner, dict) else document
     texts = {name: given.get(name) for name in ("name", "version", "instructions")}
     if wrong := [name for name, text in texts.items() if not isinstance(text, str | None)]:
-        raise BrokenDefinitionError(f"{', '.join(wrong)} must be a string", name=SERVER)
+        log.error("server.json is not used", reason=f"{', '.join(wrong)} must be a string")
+        return Identity()
     return Identity(**{name: text for name, text in texts.items() if text})
 
 
 def load_mcbox(folder: Path) -> Loaded:
     loaded = Loaded()
     try:
-        tools = _read_tools(folder)
+        tools = _read_object(folder / TOOLS).get("tools")
     except BrokenDefinitionError as broken:
         loaded.skip(TOOLS, broken)
         return loaded
-    env = _read_env(folder / FUNCTIONS)
+    if not isinstance(tools, list):
+        loaded.skip(TOOLS, BrokenDefinitionError('has no list "tools"', name=TOOLS))
+        return loaded
+    env = _read_env(folder / _FUNCTIONS)
     for position, entry in enumerate(tools):
         name = entry.get("name") if isinstance(entry, dict) else None
         shown = name if isinstance(name, str) else f"tools[{position}]"
@@ -66,13 +82,6 @@ def load_mcbox(folder: Path) -> Loaded:
         except BrokenDefinitionError as broken:
             loaded.skip(TOOLS, BrokenDefinitionError(broken.reason, name=shown))
     return loaded
-
-
-def _read_tools(folder: Path) -> list[object]:
-    tools = _read_object(folder / TOOLS).get("tools")
-    if not isinstance(tools, list):
-        raise BrokenDefinitionError('has no list "tools"', name=TOOLS)
-    return tools
 
 
 def _define(folder: Path, entry: object, env: tuple[str, ...]) -> Definition:
@@ -88,31 +97,31 @@ def _define(folder: Path, entry: object, env: tuple[str, ...]) -> Definition:
         or not isinstance(output_schema, dict | None)
     ):
         raise BrokenDefinitionError("description must be a string, inputSchema and outputSchema objects")
-    if not (folder / FUNCTIONS).is_file():
-        raise BrokenDefinitionError(f"{FUNCTIONS}, which should hold its function, is missing")
+    if not (folder / _FUNCTIONS).is_file():
+        raise BrokenDefinitionError(f"{_FUNCTIONS}, which should hold its function, is missing")
     traits = Traits(
-        annotations=_annotations(entry.get("annotations")),
+        annotations=_read_annotations(entry.get("annotations")),
         env=env,
         output=TEXT if output_schema is None else JSON,
         output_schema=output_schema,
     )
     prefix = os.environ.get("MCBOX_TOOLS_FUNCTION_NAME_PREFIX", "tool_")
-    action = BashFunction(folder / FUNCTIONS, prefix + name)
-    definition = assemble(name, description, source=TOOLS, action=action, schema=schema, traits=traits)
+    action = BashFunction(folder / _FUNCTIONS, prefix + name)
+    definition = define_tool(name, description, source=TOOLS, action=action, schema=schema, traits=traits)
     if _OPENING & schema.keys():
         return definition
     # mcbox refuses arguments that `properties` does not name, and its tools rely on it.
     return replace(definition, checker=Schema(schema | {"additionalProperties": False}))
 
 
-def _annotations(given: object) -> Annotations:
+def _read_annotations(given: object) -> Annotations:
     if not isinstance(given, dict):
         return CAUTIOUS
-    read_only = given.get("readOnlyHint") is True
-    return Annotations(
-        read_only=read_only,
-        idempotent=bool(given.get("idempotentHint", read_only)),
-        destructive=bool(given.get("destructiveHint", not read_only)),
+    idempotent, destructive = given.get("idempotentHint"), given.get("destructiveHint")
+    return make_annotations(
+        read_only=given.get("readOnlyHint") is True,
+        idempotent=None if idempotent is None else bool(idempotent),
+        destructive=None if destructive is None else bool(destructive),
         open_world=given.get("openWorldHint") is not False,
     )
 

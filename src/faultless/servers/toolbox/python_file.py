@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import re
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from faultless.contract import Fault
-from faultless.servers.toolbox.assembly import assemble
 from faultless.servers.toolbox.definition import (
     JSON,
     TEXT,
@@ -15,9 +17,10 @@ from faultless.servers.toolbox.definition import (
     Loaded,
     PythonFunction,
     Skipped,
+    Traits,
+    define_tool,
 )
-from faultless.servers.toolbox.directives import Reader, Traits
-from faultless.servers.toolbox.docstrings import read_docstring
+from faultless.servers.toolbox.directives import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -25,6 +28,15 @@ if TYPE_CHECKING:
 
 # Of the directives only these make sense for a function.
 _ALLOWED = frozenset({"timeout", "readonly", "idempotent", "destructive", "openworld", "env"})
+_SECTION = re.compile(
+    r"(args|arguments|parameters|params|returns?|raises|yields|examples?|notes?)\s*:?", re.IGNORECASE
+)
+_PARAMETER_SECTIONS = frozenset({"args", "arguments", "parameters", "params"})
+_GOOGLE = re.compile(r"\*{0,2}(?P<name>\w+)\s*(?:\([^)]*\))?\s*:\s*(?P<text>.*)")
+_NUMPY = re.compile(r"(?P<name>\w+)\s*(?::.*)?")
+_SPHINX = re.compile(r":param\s+(?:[^:]*\s)?(?P<name>\w+)\s*:\s*(?P<text>.*)")
+_FIELD = re.compile(r":(returns?|rtype|raises|type)\b.*")
+_DIRECTIVE = re.compile(r"@(?P<word>[a-z][\w-]*)\s*(?P<text>.*)")
 
 
 async def load_python(path: Path, describe: Callable[[Path], Awaitable[dict[str, Any]]]) -> Loaded:
@@ -32,11 +44,9 @@ async def load_python(path: Path, describe: Callable[[Path], Awaitable[dict[str,
     loaded = Loaded()
     candidates: list[str] = []
     try:
-        candidates, loaded.skipped = look_at(path)
+        candidates, loaded.skipped = _find_candidates(path)
         if candidates:
-            description = await describe(path)
-            _refuse_broken(description)
-            _define_all(path, description, loaded)
+            _define_all(path, await describe(path), loaded)
     except BrokenDefinitionError as broken:
         reason, line = broken.reason, broken.line
     except Fault as fault:
@@ -48,7 +58,7 @@ async def load_python(path: Path, describe: Callable[[Path], Awaitable[dict[str,
     return loaded
 
 
-def look_at(path: Path) -> tuple[list[str], list[Skipped]]:
+def _find_candidates(path: Path) -> tuple[list[str], list[Skipped]]:
     """Functions that may become tools and those that cannot, without running anything."""
     try:
         tree = ast.parse(path.read_bytes(), path.name)
@@ -61,7 +71,7 @@ def look_at(path: Path) -> tuple[list[str], list[Skipped]]:
     skipped: list[Skipped] = []
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
-            reason = _missing(node)
+            reason = _find_omission(node)
             if reason:
                 skipped.append(Skipped(node.name, f"{path.name}:{node.lineno}", reason))
             else:
@@ -69,7 +79,7 @@ def look_at(path: Path) -> tuple[list[str], list[Skipped]]:
     return candidates, skipped
 
 
-def module_env(path: Path) -> tuple[str, ...]:
+def read_module_env(path: Path) -> tuple[str, ...]:
     """Variables that any docstring of the file names; a worker serves all of its functions."""
     tree = ast.parse(path.read_bytes(), path.name)
     holders = [
@@ -84,7 +94,7 @@ def module_env(path: Path) -> tuple[str, ...]:
     return reader.traits.env
 
 
-def _missing(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
+def _find_omission(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
     if not ast.get_docstring(node):
         return "it has no docstring"
     parameters = [*node.args.args, *node.args.kwonlyargs]
@@ -92,14 +102,10 @@ def _missing(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
     return f"parameter '{bare}' has no type hint" if bare else None
 
 
-def _refuse_broken(description: dict[str, Any]) -> None:
-    if problem := description.get("broken"):
-        raise BrokenDefinitionError(
-            f"cannot be imported: {problem['type']}: {problem['message']}", line=problem["line"]
-        )
-
-
 def _define_all(path: Path, description: dict[str, Any], loaded: Loaded) -> None:
+    if problem := description.get("broken"):
+        reason = f"cannot be imported: {problem['type']}: {problem['message']}"
+        raise BrokenDefinitionError(reason, line=problem["line"])
     known = {skipped.name for skipped in loaded.skipped}
     loaded.skipped += [
         Skipped(entry["name"], path.name, entry["reason"])
@@ -120,18 +126,16 @@ def _define(path: Path, entry: dict[str, Any], shared: Traits) -> Definition:
     for name, rule in schema["properties"].items():
         if docstring.parameters.get(name):
             rule.setdefault("description", docstring.parameters[name])
-    traits = _read_directives(path, entry["doc"], shared)
-    traits = Traits(
-        annotations=traits.annotations,
-        timeout_seconds=traits.timeout_seconds,
-        env=module_env(path),
+    traits = replace(
+        _read_directives(path, entry["doc"], shared),
+        env=read_module_env(path),
         output=TEXT if entry["form"] == "text" else JSON,
         output_schema=entry["output_schema"],
     )
     action = PythonFunction(
         path, entry["name"], returns_text=entry["form"] == "text", wraps_result=entry["form"] == "wrapped"
     )
-    return assemble(
+    return define_tool(
         entry["name"], docstring.description, source=path.name, action=action, schema=schema, traits=traits
     )
 
@@ -145,3 +149,54 @@ def _read_directives(path: Path, text: str, start: Traits) -> Traits:
             )
         reader.take(word, rest)
     return reader.traits
+
+
+@dataclass
+class Docstring:
+    description: str = ""
+    parameters: dict[str, str] = field(default_factory=dict)
+    directives: list[tuple[str, str]] = field(default_factory=list)
+
+
+def read_docstring(text: str) -> Docstring:
+    """Google, NumPy and Sphinx styles; what is in none of them is the description."""
+    found = Docstring()
+    prose: list[str] = []
+    section, last = "", ""
+    for line in inspect.cleandoc(text).splitlines():
+        words = line.strip()
+        if match := _DIRECTIVE.fullmatch(words):
+            found.directives.append((match["word"], match["text"].strip()))
+        elif not line.startswith((" ", "\t")) and _SECTION.fullmatch(words):
+            section, last = words.rstrip(": ").lower(), ""
+        elif match := _SPHINX.fullmatch(words):
+            section, last = "params", match["name"]
+            found.parameters[last] = match["text"].strip()
+        elif _FIELD.fullmatch(words):
+            section, last = "other", ""
+        elif section in _PARAMETER_SECTIONS:
+            last = _read_entry(found, line, last)
+        elif not section:
+            prose.append(line)
+    found.description = "\n".join(prose).strip()
+    return found
+
+
+def _read_entry(found: Docstring, line: str, last: str) -> str:
+    """One line of a section of parameters; returns the parameter that the next line may continue."""
+    words = line.strip()
+    if not words or set(words) == {"-"}:
+        return last
+    if not line.startswith((" ", "\t")):
+        match = _NUMPY.fullmatch(words)
+        if match:
+            found.parameters.setdefault(match["name"], "")
+        return match["name"] if match else last
+    match = _GOOGLE.fullmatch(words)
+    # A NumPy entry has nothing beside its name, so what is below it continues it.
+    if match and (not last or found.parameters[last]):
+        found.parameters[match["name"]] = match["text"].strip()
+        return match["name"]
+    if last:
+        found.parameters[last] = f"{found.parameters[last]} {words}".strip()
+    return last

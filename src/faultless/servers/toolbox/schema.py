@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 
 from faultless.contract import Json, clean
-from faultless.kit.validation import bounded_echo, close_matches
+from faultless.contract.text import did_you_mean
+from faultless.kit.validation import bounded_echo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +26,7 @@ _SHOWN_OPTIONS = 20
 
 
 class SchemaError(ValueError):
-    """A schema that is none, in one sentence."""
+    """Why something is not a schema, in one sentence."""
 
 
 class Schema:
@@ -60,17 +61,22 @@ class Schema:
                 yield _violation(_join([*place, facts["property"]]), "is required", None)
             case "additionalProperties" | "unevaluatedProperties":
                 for name in facts["unexpected"]:
-                    near = close_matches(name, self._properties) if not place else ""
+                    near = did_you_mean(name, self._properties) if not place else ""
                     value = error.instance.get(name) if isinstance(error.instance, dict) else None
                     yield _violation(_join([*place, name]), f"unknown parameter{near}", value)
-            case name:
-                detail = _word(name, facts) or _first_line(error)
-                yield _violation(_join(place), detail, error.instance) | _allowed(facts)
+            case _:
+                violation = _violation(_join(place), _describe(error), error.instance)
+                if "options" in facts:
+                    violation["allowed"] = list(facts["options"][:_SHOWN_OPTIONS])
+                elif "expected_value" in facts:
+                    violation["allowed"] = [facts["expected_value"]]
+                yield violation
 
 
-def _word(keyword: str, facts: Mapping[str, Any]) -> str | None:
+def _describe(error: Any) -> str:  # noqa: ANN401 - as above
     """The common keywords in our words; the library's do for the rest."""
-    match keyword:
+    facts = error.kind.as_dict()
+    match error.kind.name:
         case "type":
             names = sorted(_TYPE_NAMES.get(name, name) for name in facts["types"])
             return f"value must be {' or '.join(names)}"
@@ -87,19 +93,9 @@ def _word(keyword: str, facts: Mapping[str, Any]) -> str | None:
         case "falseSchema":
             return "no value is allowed here"
         case "anyOf" | "oneOf" if "context" in facts:
-            tried = dict.fromkeys(_reason(errors) for errors in facts["context"])
+            tried = dict.fromkeys(_describe(errors[0]) if errors else "" for errors in facts["context"])
             return clean("none of the alternatives fits: " + "; ".join(tried), 500)
-    return None
-
-
-def _reason(errors: list[Any]) -> str:
-    return next((_word(error.kind.name, error.kind.as_dict()) or _first_line(error) for error in errors), "")
-
-
-def _allowed(facts: Mapping[str, Any]) -> dict[str, Json]:
-    if "options" in facts:
-        return {"allowed": list(facts["options"][:_SHOWN_OPTIONS])}
-    return {"allowed": [facts["expected_value"]]} if "expected_value" in facts else {}
+    return _first_line(error)
 
 
 def _violation(field: str, detail: str, received: object) -> dict[str, Json]:

@@ -6,7 +6,8 @@ import json
 import re
 import signal
 import socket
-import struct
+from collections import deque
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,18 +15,26 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from faultless import process
-from faultless.contract import Fault
+from faultless.contract import Fault, FaultKind, Json, clean
 from faultless.kit import log
+from faultless.process.lines import Line, LineSplitter
 from faultless.process.readiness import until_readable, until_writable
+from faultless.servers.toolbox.faults import STDERR_TAIL, explain_ended_worker, explain_garbled, time_out
+from faultless.servers.toolbox.outputs import read_return
+from faultless.servers.toolbox.python_file import read_module_env
+from faultless.servers.toolbox.workplace import hide_captured
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator
 
     from anyio.abc import TaskGroup, TaskStatus
 
-    from faultless.servers.toolbox.environment import Redactor
+    from faultless.contract.redaction import Redactor
+    from faultless.kit.toolset import Output
+    from faultless.servers.toolbox.definition import Definition, PythonFunction
+    from faultless.servers.toolbox.workplace import Workplace
 
-FOLDER = Path(__file__).parent / "worker"
+WORKER_FOLDER = Path(__file__).parent / "worker"
 # Under a name of its own, for the owner's file may import a `worker` too.
 _PROGRAM = (
     "import sys, importlib.util as u; n = '_faultless_worker';"
@@ -34,9 +43,13 @@ _PROGRAM = (
     "sys.modules[n] = u.module_from_spec(s);"
     "from _faultless_worker.serving import main; main(int(sys.argv[2]), sys.argv[3])"
 )
-_LENGTH = struct.Struct("!I")
-LIFE_SECONDS = 7 * 24 * 3600.0
+_LONGEST_LINE_BYTES = 64 * 1024 * 1024
+"""The worker itself keeps far below."""
+_READ_BYTES = 1 << 18
+_STDERR_BYTES = 64 * 1024
+_LIFE_SECONDS = 7 * 24 * 3600.0
 """A worker that has been there for so long is replaced by the next call."""
+_LONGEST_IMPORT_SECONDS = 20.0
 _END_SECONDS = 10.0
 _IDLE_AT_MOST = 16
 _IDLE_SECONDS = 60.0
@@ -47,7 +60,7 @@ _PATIENCE_SECONDS = 0.05
 """After that one that is busy may well be free before another could have been started."""
 _MARK = "\x1e\n"
 _FOLDER_IN_FRAME = re.compile(r'(?<=^  )File "[^"\n]*/', re.MULTILINE)
-_OUR_FRAMES = (f'File "{FOLDER}', 'File "<string>"')
+_OUR_FRAMES = (f'File "{WORKER_FOLDER}', 'File "<string>"')
 
 
 class WorkerEndedError(Exception):
@@ -56,22 +69,47 @@ class WorkerEndedError(Exception):
 
 @dataclass
 class Worker:
-    """One process. `description` is what it said about its file when it had imported it."""
+    """One process, spoken to in lines of JSON."""
 
     channel: socket.socket
     child: process.Child | None = None
     description: dict[str, Any] = field(default_factory=dict)
+    """What it said about its file when it had imported it."""
     finished: process.Finished | None = None
     ended: anyio.Event = field(default_factory=anyio.Event)
+    _splitter: LineSplitter = field(default_factory=lambda: LineSplitter(_LONGEST_LINE_BYTES))
+    _lines: deque[Line] = field(default_factory=deque)
 
     async def exchange(self, request: dict[str, Any]) -> dict[str, Any]:
-        data = json.dumps(request).encode()
-        await self._send(memoryview(_LENGTH.pack(len(data)) + data))
+        rest = memoryview(json.dumps(request).encode() + b"\n")
+        try:
+            while rest:
+                try:
+                    rest = rest[self.channel.send(rest) :]
+                except BlockingIOError:
+                    await until_writable(self.channel)
+        except (BrokenPipeError, ConnectionResetError):
+            raise WorkerEndedError from None
         return await self.receive()
 
     async def receive(self) -> dict[str, Any]:
-        (size,) = _LENGTH.unpack(await self._receive_exactly(_LENGTH.size))
-        message: dict[str, Any] = json.loads(await self._receive_exactly(size))
+        while not self._lines:
+            try:
+                data = self.channel.recv(_READ_BYTES)
+            except BlockingIOError:
+                await until_readable(self.channel)
+                continue
+            except ConnectionResetError:
+                data = b""
+            if not data:
+                raise WorkerEndedError
+            self._lines.extend(self._splitter.feed(data))
+            if self._splitter.is_over:
+                raise explain_garbled()
+        try:
+            message: dict[str, Any] = json.loads(self._lines.popleft().data)
+        except ValueError:
+            raise explain_garbled() from None
         return message
 
     async def stop(self) -> None:
@@ -82,59 +120,27 @@ class Worker:
             await self.ended.wait()
         self.channel.close()
 
-    def last_words(self, redactor: Redactor) -> str:
+    def describe_end(self, redactor: Redactor) -> dict[str, Json]:
         """What was printed since the last call began, without the frames of our own code in a crash dump."""
-        printed = redactor.blot_captured(self.finished.stderr).text if self.finished else ""
+        printed = hide_captured(redactor, self.finished.stderr).text if self.finished else ""
         words = printed.rsplit(_MARK, 1)[-1]
         lines = [line for line in words.splitlines() if not line.lstrip().startswith(_OUR_FRAMES)]
-        return _FOLDER_IN_FRAME.sub('File "', "\n".join(lines))
-
-    async def _send(self, rest: memoryview) -> None:
-        try:
-            while rest:
-                try:
-                    rest = rest[self.channel.send(rest) :]
-                except BlockingIOError:
-                    await until_writable(self.channel)
-        except (BrokenPipeError, ConnectionResetError):
-            raise WorkerEndedError from None
-
-    async def _receive_exactly(self, size: int) -> bytes:
-        data = bytearray()
-        while len(data) < size:
-            try:
-                part = self.channel.recv(min(size - len(data), 1 << 20))
-            except BlockingIOError:
-                await until_readable(self.channel)
-                continue
-            except ConnectionResetError:
-                part = b""
-            if not part:
-                raise WorkerEndedError
-            data += part
-        return bytes(data)
+        shown = _FOLDER_IN_FRAME.sub('File "', "\n".join(lines)).strip()
+        return {"output": "", "stderr": clean(shown[-STDERR_TAIL:], STDERR_TAIL)}
 
 
 class Pool:
     """The workers of one Python file."""
 
-    def __init__(
-        self,
-        path: Path,
-        make_spec: Callable[[list[str], int], process.Spec],
-        python: str,
-        import_seconds: float,
-    ) -> None:
-        self._import_seconds = import_seconds
+    def __init__(self, path: Path, workplace: Workplace) -> None:
         self._path = path
-        self._make_spec = make_spec
-        self._python = python
+        self._workplace = workplace
         self._idle: list[tuple[Worker, float]] = []
         self._busy = 0
         self._freed = anyio.Event()
         self._closed = False
 
-    async def hire(self, tasks: TaskGroup) -> Worker:
+    async def acquire(self, tasks: TaskGroup) -> Worker:
         patience = anyio.current_time() + _PATIENCE_SECONDS
         while not self._idle and self._busy >= _AT_ONCE and anyio.current_time() < patience:
             with anyio.move_on_after(patience - anyio.current_time()):
@@ -162,7 +168,7 @@ class Pool:
         if len(self._idle) > 1 and self._idle[0][1] < anyio.current_time() - _IDLE_SECONDS:
             await self._idle.pop(0)[0].stop()
 
-    async def dismiss(self, worker: Worker) -> None:
+    async def discard(self, worker: Worker) -> None:
         """After a call that must end now."""
         self._busy -= 1
         await worker.stop()
@@ -183,11 +189,25 @@ class Pool:
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         worker = Worker(ours)
-        words = [self._python, "-c", _PROGRAM, str(FOLDER), str(theirs.fileno()), str(self._path)]
+        number = theirs.fileno()
         try:
             with theirs:
-                await tasks.start(_keep, worker, self._make_spec(words, theirs.fileno()))
-            with anyio.fail_after(self._import_seconds):
+                spec = self._workplace.make_spec(
+                    [
+                        self._workplace.python,
+                        "-c",
+                        _PROGRAM,
+                        str(WORKER_FOLDER),
+                        str(number),
+                        str(self._path),
+                    ],
+                    self._workplace.pick_variables(read_module_env(self._path)),
+                    pass_fds=(number,),
+                    deadline_seconds=_LIFE_SECONDS,
+                    capture_bytes=_STDERR_BYTES,
+                )
+                await tasks.start(_keep, worker, spec)
+            with anyio.fail_after(min(self._workplace.settings.timeout_seconds, _LONGEST_IMPORT_SECONDS)):
                 worker.description = await worker.receive()
         except BaseException:
             await worker.stop() if worker.child else ours.close()
@@ -208,3 +228,104 @@ async def _keep(worker: Worker, spec: process.Spec, *, task_status: TaskStatus[N
         log.warn("lost touch with a Python worker", reason=fault.message)
     finally:
         worker.ended.set()
+
+
+class Workers:
+    """The pools of a folder's Python files.
+
+    While a session runs, `tasks` outlives the calls and workers stay; without it every call is a cold one.
+    """
+
+    def __init__(self, workplace: Workplace) -> None:
+        self._workplace = workplace
+        self._pools: dict[Path, Pool] = {}
+        self.tasks: TaskGroup | None = None
+
+    async def describe(self, path: Path) -> dict[str, Any]:
+        """What the file says it holds, or `broken` with the reason; the worker stays, warm."""
+        async with self._worker(path) as worker:
+            return worker.description
+
+    async def renew(self) -> None:
+        """Files changed: nothing that was imported before may answer again."""
+        pools, self._pools = self._pools, {}
+        for pool in pools.values():
+            await pool.close()
+
+    def abandon(self) -> None:
+        """The session ends, and its task group ends the workers."""
+        self.tasks = None
+        for pool in self._pools.values():
+            pool.abandon()
+        self._pools.clear()
+
+    async def call(
+        self,
+        definition: Definition,
+        action: PythonFunction,
+        arguments: dict[str, Any],
+        *,
+        seconds: float,
+        redactor: Redactor,
+    ) -> Output:
+        async with self._worker(action.path) as worker:
+            try:
+                with anyio.fail_after(seconds):
+                    answer = await worker.exchange({"function": action.function, "arguments": arguments})
+            except TimeoutError:
+                await worker.stop()
+                raise time_out(definition.name, seconds, worker.describe_end(redactor)) from None
+            except WorkerEndedError:
+                await worker.stop()
+                details = worker.describe_end(redactor)
+                raise explain_ended_worker(definition.name, worker.finished, details) from None
+            if answer["children"]:
+                log.warn("tool left processes behind", tool=definition.name)
+                await worker.stop()
+        hide = redactor.hide_end if answer["printed_is_cut"] else redactor.hide_text
+        printed = hide(answer["printed"])
+        if printed:
+            log.info("tool printed", tool=definition.name, printed=clean(printed, STDERR_TAIL))
+        return read_return(definition, action, answer, {"output": printed}, redactor)
+
+    @asynccontextmanager
+    async def _worker(self, path: Path) -> AsyncIterator[Worker]:
+        """A worker for one call; whoever leaves early leaves a dead one."""
+        if self.tasks is not None:
+            async with self._acquired(path, self.tasks) as worker:
+                yield worker
+            return
+        failure: BaseException | None = None
+        async with anyio.create_task_group() as tasks:
+            try:
+                async with self._acquired(path, tasks) as worker:
+                    yield worker
+            except BaseException as error:  # noqa: BLE001 - raised below, where the task group cannot wrap it
+                failure = error
+            await self.renew()
+        if failure is not None:
+            raise failure
+
+    @asynccontextmanager
+    async def _acquired(self, path: Path, tasks: TaskGroup) -> AsyncIterator[Worker]:
+        if path not in self._pools:
+            self._pools[path] = Pool(path, self._workplace)
+        pool = self._pools[path]
+        try:
+            worker = await pool.acquire(tasks)
+        except TimeoutError:
+            raise Fault(
+                FaultKind.TIMEOUT, "its import did not end in time", hint=f"import less in {path.name}"
+            ) from None
+        except WorkerEndedError:
+            raise Fault(
+                FaultKind.UNAVAILABLE,
+                "its import ended the interpreter",
+                hint=f"does {path.name} leave while it is imported?",
+            ) from None
+        try:
+            yield worker
+        except BaseException:
+            await pool.discard(worker)
+            raise
+        await pool.release(worker)

@@ -49,7 +49,7 @@ __faultless_json() {
     local verb=$1 part
     shift
     for part in "$@"; do printf '%s\0' "$part"; done |
-        "$__faultless_python" -I -S "$__faultless_home/json_words.py" "$verb"
+        "$__faultless_python" -I -S "$__faultless_home/json_for_bash.py" "$verb"
 }
 
 is_valid_json() { __faultless_json is_valid "${1-}"; }

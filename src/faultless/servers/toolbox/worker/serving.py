@@ -1,30 +1,31 @@
-"""One call at a time over a socket: length and JSON in, length and JSON out."""
+"""One call at a time over a socket: a line of JSON in, a line of JSON out."""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import faulthandler
 import importlib.util
 import io
 import json
 import os
 import socket
-import struct
 import sys
 import traceback
 from typing import TYPE_CHECKING
 
-from . import describing, hints, orphans
-from .hints import Value
+from . import functions
+from .functions import Value
 
 if TYPE_CHECKING:
     import types
 
-LENGTH = struct.Struct("!I")
+PR_SET_CHILD_SUBREAPER = 36
 MARK = "\x1e"
 LARGEST_ANSWER = 16 * 1024 * 1024
 KEPT_CHARACTERS = 64 * 1024
 LONGEST_MESSAGE = 2000
+LONGEST_TRACEBACK = 1024 * 1024
 
 
 class Printed(io.TextIOBase):
@@ -53,25 +54,35 @@ class Printed(io.TextIOBase):
 
 def main(descriptor: int, path: str) -> None:
     channel = socket.socket(fileno=descriptor)
-    orphans.adopt()
+    requests = channel.makefile("rb")
+    adopt_orphans()
     os.dup2(2, 1)
     faulthandler.enable()
     sys.argv = [path]
     sys.path.insert(0, os.path.dirname(path))
     printed = sys.stdout = sys.stderr = Printed()
     try:
-        functions, description = describing.describe(load(path))
+        tools, description = functions.describe(load(path))
     except BaseException as problem:  # noqa: BLE001 - the owner's code, which may raise anything at all
-        send(channel, {"broken": explain(problem, path)})
+        send(channel, json.dumps({"broken": explain(problem, path)}))
         return
-    send(channel, description)
+    send(channel, json.dumps(description))
     printed.forget()
-    while True:
-        request = receive(channel)
-        if request is None:
-            return
+    for line in requests:
+        if not line.endswith(b"\n"):
+            return  # the server ended in the middle of a request
+        request = json.loads(line)
         os.write(2, (MARK + "\n").encode())
-        send_bytes(channel, perform(functions[request["function"]], request["arguments"], path, printed))
+        send(channel, perform(tools[request["function"]], request["arguments"], path, printed))
+
+
+def adopt_orphans() -> None:
+    """Daemons that a function leaves behind become children of this process, so that they are seen.
+
+    Where the kernel offers it; elsewhere a daemon lives until the worker ends.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def load(path: str) -> types.ModuleType:
@@ -85,13 +96,13 @@ def load(path: str) -> types.ModuleType:
     return module
 
 
-def perform(function: describing.Function, arguments: dict[str, Value], path: str, printed: Printed) -> bytes:
+def perform(function: functions.Function, arguments: dict[str, Value], path: str, printed: Printed) -> str:
     try:
         returned = function.call(arguments)
     except BaseException as problem:  # noqa: BLE001 - as in main; a SystemExit must not end the worker
         return encode({"raised": explain(problem, path)}, printed)
     try:
-        answer = encode({"returned": hints.dump(returned)}, printed)
+        answer = encode({"returned": functions.dump(returned)}, printed)
     except TypeError as problem:
         return encode({"unwritable": str(problem)[:LONGEST_MESSAGE]}, printed)
     except (ValueError, RecursionError) as problem:
@@ -100,11 +111,11 @@ def perform(function: describing.Function, arguments: dict[str, Value], path: st
     return answer if len(answer) <= LARGEST_ANSWER else encode({"too_large": len(answer)}, printed)
 
 
-def encode(outcome: dict[str, Value], printed: Printed) -> bytes:
+def encode(outcome: dict[str, Value], printed: Printed) -> str:
     outcome.update(printed=printed.kept, printed_is_cut=printed.is_cut, children=has_children())
-    data = json.dumps(outcome, allow_nan=False).encode()
+    text = json.dumps(outcome, allow_nan=False)
     printed.forget()
-    return data
+    return text
 
 
 def explain(problem: BaseException, path: str) -> dict[str, Value]:
@@ -122,7 +133,7 @@ def explain(problem: BaseException, path: str) -> dict[str, Value]:
         "message": message[:LONGEST_MESSAGE],
         "is_cut": len(message) > LONGEST_MESSAGE,
         "line": line,
-        "traceback": "".join([*traceback.format_list(frames[start:][-20:]), shown[-1]]),
+        "traceback": "".join([*traceback.format_list(frames[start:][-20:]), shown[-1]])[:LONGEST_TRACEBACK],
     }
 
 
@@ -135,29 +146,6 @@ def has_children() -> bool:
     return True
 
 
-def send(channel: socket.socket, message: dict[str, Value]) -> None:
-    send_bytes(channel, json.dumps(message).encode())
-
-
-def send_bytes(channel: socket.socket, data: bytes) -> None:
+def send(channel: socket.socket, message: str) -> None:
     with contextlib.suppress(BrokenPipeError):
-        channel.sendall(LENGTH.pack(len(data)) + data)
-
-
-def receive(channel: socket.socket) -> Value:
-    """The next request; None at the end."""
-    head = receive_exactly(channel, LENGTH.size)
-    if head is None:
-        return None
-    data = receive_exactly(channel, LENGTH.unpack(head)[0])
-    return None if data is None else json.loads(data)
-
-
-def receive_exactly(channel: socket.socket, size: int) -> bytes | None:
-    data = bytearray()
-    while len(data) < size:
-        part = channel.recv(min(size - len(data), 1 << 20))
-        if not part:
-            return None
-        data += part
-    return bytes(data)
+        channel.sendall(message.encode() + b"\n")

@@ -7,8 +7,8 @@ import shutil
 from typing import TYPE_CHECKING
 
 from faultless.contract import Fault
-from faultless.kit.toolset import Check
-from faultless.servers.toolbox.toolset import find_folder
+from faultless.kit.command import Check
+from faultless.servers.toolbox.folder import find_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

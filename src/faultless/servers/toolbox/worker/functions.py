@@ -1,4 +1,4 @@
-"""Type hints as JSON Schema, and JSON values as what the hints promise."""
+"""Which functions of a module are tools: hints as JSON Schema, and JSON values as what the hints promise."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ import pathlib
 import types
 import typing
 
+if typing.TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
 Hint = typing.Any
 Value = typing.Any
 """A JSON value, or what became of one."""
@@ -20,6 +23,8 @@ UNIONS = {typing.Union, getattr(types, "UnionType", typing.Union)}
 LISTS = (list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection)
 SETS = (set, frozenset, collections.abc.Set)
 MAPPINGS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
+POSITIONAL_ONLY = inspect.Parameter.POSITIONAL_ONLY
+STARRED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 class Unsupported(Exception):  # noqa: N818 - a refusal, not a failure
@@ -194,3 +199,100 @@ def dump(value: Value) -> Value:
     if isinstance(value, (dt.date, dt.time)):
         return value.isoformat()
     raise TypeError("a " + type(value).__name__ + " cannot be written as JSON")
+
+
+class Function:
+    """A tool: the function itself, and how its arguments are made from JSON."""
+
+    def __init__(self, function: Callable[..., object], plans: dict[str, Plan]) -> None:
+        self.function = function
+        self.plans = plans
+
+    def call(self, arguments: dict[str, Value]) -> object:
+        loaded = {name: self.plans[name].load(value) for name, value in arguments.items()}
+        outcome = self.function(**loaded)
+        if inspect.iscoroutine(outcome):
+            import asyncio  # noqa: PLC0415 - most files have no coroutines
+
+            return asyncio.run(outcome)
+        return outcome
+
+
+def describe(module: types.ModuleType) -> tuple[dict[str, Function], dict[str, Value]]:
+    """The functions by name, and what the server wants to know about them."""
+    functions: dict[str, Function] = {}
+    tools, skipped = [], []
+    for name, function in public_functions(module):
+        try:
+            functions[name], tool = describe_function(name, function)
+            tools.append(tool)
+        except Unsupported as reason:
+            skipped.append({"name": name, "reason": str(reason)})
+    return functions, {"doc": module.__doc__ or "", "tools": tools, "skipped": skipped}
+
+
+def public_functions(module: types.ModuleType) -> Iterator[tuple[str, Callable[..., object]]]:
+    names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
+    for name in names:
+        function = getattr(module, name, None)
+        if inspect.isfunction(function) and function.__module__ == module.__name__:
+            yield name, function
+
+
+def describe_function(name: str, function: Callable[..., object]) -> tuple[Function, dict[str, Value]]:
+    if not inspect.getdoc(function):
+        raise Unsupported("it has no docstring")
+    try:
+        found = typing.get_type_hints(function, include_extras=True)
+    except Exception as problem:  # noqa: BLE001 - a hint is any expression of the owner's, and may raise anything
+        raise Unsupported("its hints cannot be read: " + str(problem)) from None
+    plans = {}
+    required = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in STARRED or parameter.kind is POSITIONAL_ONLY:
+            raise Unsupported("parameter '" + parameter.name + "' cannot be given by name")
+        if parameter.name not in found:
+            raise Unsupported("parameter '" + parameter.name + "' has no type hint")
+        plans[parameter.name] = plan_parameter(parameter, found[parameter.name])
+        if parameter.default is inspect.Parameter.empty:
+            required.append(parameter.name)
+    schema: Rule = {"type": "object", "properties": {key: planned.schema for key, planned in plans.items()}}
+    schema.update({"additionalProperties": False}, **({"required": required} if required else {}))
+    tool: dict[str, Value] = {"name": name, "doc": inspect.getdoc(function), "input_schema": schema}
+    tool.update(describe_result(found.get("return", typing.Any)))
+    return Function(function, plans), tool
+
+
+def plan_parameter(parameter: inspect.Parameter, hint: Hint) -> Plan:
+    try:
+        planned = plan(hint)
+    except Unsupported as what:
+        raise Unsupported("parameter '" + parameter.name + "' has the type " + str(what)) from None
+    if parameter.default is inspect.Parameter.empty:
+        return planned
+    try:
+        default = dump(parameter.default)
+    except TypeError:
+        return planned  # the schema cannot show it; Python fills it in all the same
+    return Plan(dict(planned.schema, default=default), planned.load)
+
+
+def describe_result(hint: Hint) -> dict[str, Value]:
+    """Text stays text; an object is the answer itself; anything else stands under `result`."""
+    if hint is str:
+        return {"form": "text", "output_schema": None}
+    try:
+        schema = plan(hint).schema
+    except Unsupported:
+        return {"form": "any", "output_schema": None}
+    if not schema or schema == {"type": "null"}:
+        return {"form": "any", "output_schema": None}
+    if schema.get("type") == "object":
+        return {"form": "object", "output_schema": schema}
+    wrapped = {
+        "type": "object",
+        "properties": {"result": schema},
+        "required": ["result"],
+        "additionalProperties": False,
+    }
+    return {"form": "wrapped", "output_schema": wrapped}

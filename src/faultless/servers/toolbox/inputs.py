@@ -1,0 +1,61 @@
+"""From the arguments of a call to what the tool gets: checked, complete, and with paths proved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import PydanticSerializationError, to_json
+
+from faultless.contract import Fault, FaultKind, clean
+from faultless.servers.toolbox.faults import explain_violations, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from faultless.kit.root import Root
+    from faultless.servers.toolbox.definition import Definition
+
+
+def prepare_arguments(definition: Definition, arguments: dict[str, Any], root: Root) -> dict[str, Any]:
+    try:
+        to_json(arguments)
+    except (PydanticSerializationError, ValueError) as problem:
+        # A tool gets its arguments as JSON text, and not everything in memory can be written as such.
+        raise refuse("arguments", f"cannot be written as JSON: {clean(str(problem), 200)}", None) from problem
+    violations = definition.checker.find_violations(arguments)
+    if violations:
+        raise explain_violations(definition, violations)
+    if definition.fills_defaults:
+        arguments = arguments | {
+            name: rule["default"]
+            for name, rule in definition.properties.items()
+            if name not in arguments and isinstance(rule, dict) and "default" in rule
+        }
+    for name, rule in definition.properties.items():
+        for path in _find_paths(rule, arguments.get(name)):
+            _prove_path(name, path, root)
+    return arguments
+
+
+def _find_paths(rule: object, value: object) -> Iterator[str]:
+    """Strings whose schema says "format": "path", alone, in a list, or as one of several types."""
+    if not isinstance(rule, dict):
+        return
+    if isinstance(value, str) and rule.get("format") == "path":
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _find_paths(rule.get("items"), item)
+    for option in rule.get("anyOf", ()):
+        yield from _find_paths(option, value)
+
+
+def _prove_path(name: str, path: str, root: Root) -> None:
+    try:
+        root.resolve(path)
+    except Fault as fault:
+        if fault.kind is FaultKind.INVALID_PARAMS:
+            raise refuse(name, fault.message, path) from fault
+        raise Fault(
+            fault.kind, f"{name}: {fault.message}", hint=fault.hint, details={"field": name}
+        ) from fault
