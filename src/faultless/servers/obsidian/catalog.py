@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from faultless.kit import log
-from faultless.servers.obsidian.resolve import Lookup
+from faultless.servers.obsidian.links import Lookup
 from faultless.servers.obsidian.store import is_temp
 from faultless.servers.obsidian.watch import Watcher, open_watcher
 
 if TYPE_CHECKING:
+    from faultless.servers.obsidian.files import Tree
     from faultless.servers.obsidian.scope import Scope
-    from faultless.servers.obsidian.tree import Tree
 
 # A file written less than this before it was read may be written again without its date changing.
-SETTLED_AFTER_NS = 2_000_000_000
+_SETTLED_AFTER_NS = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ class Catalog:
             self._add_other(path)
             return
         old = self.notes.get(path)
-        settled = time.time_ns() - status.st_mtime_ns > SETTLED_AFTER_NS
+        settled = time.time_ns() - status.st_mtime_ns > _SETTLED_AFTER_NS
         entry = Entry(
             status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_nlink, settled
         )

@@ -1,33 +1,38 @@
-"""Changing notes so that each is always whole and old or whole and new, whatever happens meanwhile."""
+"""Changing notes so that each is always whole and old or whole and new, whatever happens meanwhile.
+
+`faultless.durable` cannot do this: it opens paths and writes over what is there. Here every file is reached
+through open folders and exchanged with the old one, which is compared with what was read, then kept in the
+trash.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import stat
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from faultless.contract import Fault, FaultKind
+from faultless.contract import Fault
 from faultless.kit import log
-from faultless.servers.obsidian import kernel
-from faultless.servers.obsidian.faults import explain, explained
-from faultless.servers.obsidian.journal import Journal, Rename, Rewrite, Transaction
+from faultless.servers.obsidian import faults, files
+from faultless.servers.obsidian.faults import explained
+from faultless.servers.obsidian.files import MOST_NOTE_BYTES, NEW_FILE, Content, Tree, read_at
 from faultless.servers.obsidian.note import version_of
-from faultless.servers.obsidian.tree import MOST_NOTE_BYTES, Content, Tree, read_at, too_large
+from faultless.servers.obsidian.trash import TRASH, Trash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from faultless.servers.obsidian.trash import Trash
-
-TEMP_PREFIX = ".faultless-"
-TEMP_SUFFIX = ".tmp"
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_TEMP_PREFIX = ".faultless-"
+_TEMP_SUFFIX = ".tmp"
+_JOURNAL = "journal.json"
 
 
 def is_temp(name: str) -> bool:
-    return name.startswith(TEMP_PREFIX)
+    return name.startswith(_TEMP_PREFIX)
 
 
 class Store:
@@ -57,11 +62,11 @@ class Store:
             return self.tree.read(path)
 
     def create(self, path: str, data: bytes) -> None:
-        """A new note; a taken name is a conflict, decided by the kernel."""
+        """A new note; a taken name is a conflict, decided by the files."""
         with explained(path), self.tree.parent(path, create=True) as (folder, name):
             temp = self._stage(folder, data, like=None, path=path)
             try:
-                kernel.rename_new(temp, name, old_folder=folder, new_folder=folder)
+                files.rename_new(temp, name, old_folder=folder, new_folder=folder)
             except OSError:
                 _discard(folder, temp)
                 raise
@@ -77,7 +82,7 @@ class Store:
                 os.fsync(folder)
                 self._trash.take(folder, temp, path)
             except OSError:  # no room even for that: a fault must mean that nothing changed
-                kernel.exchange(temp, name, folder=folder)
+                files.exchange(temp, name, folder=folder)
                 _discard(folder, temp)
                 raise
 
@@ -89,7 +94,9 @@ class Store:
             staged: list[Rewrite] = []
             try:
                 for path, (old, data) in rewrites.items():
-                    staged.append(self._stage_rewrite(path, data, old))
+                    with self.tree.parent(path) as (folder, _):
+                        temp = self._stage(folder, data, like=old, path=path)
+                    staged.append(Rewrite(path, temp, version_of(old.data), version_of(data)))
                 transaction = Transaction(rename, tuple(staged), version_of(arriving))
                 self._journal.begin(transaction)
             except (OSError, Fault):
@@ -112,14 +119,14 @@ class Store:
     def _stage(self, folder: int, data: bytes, *, like: Content | None, path: str) -> str:
         """The new content beside the old, on disk for certain, with its mode and owner."""
         if len(data) > MOST_NOTE_BYTES:
-            raise too_large(path, len(data))
-        temp = f"{TEMP_PREFIX}{secrets.token_hex(8)}{TEMP_SUFFIX}"
-        descriptor = os.open(temp, _NEW_FILE, 0o666, dir_fd=folder)
+            raise faults.too_large(path, len(data), MOST_NOTE_BYTES)
+        temp = f"{_TEMP_PREFIX}{secrets.token_hex(8)}{_TEMP_SUFFIX}"
+        descriptor = os.open(temp, NEW_FILE, 0o666, dir_fd=folder)
         try:
             with os.fdopen(descriptor, "wb", closefd=False) as file:
                 file.write(data)
             if like is not None:
-                _copy_status(descriptor, like.status)
+                _copy_mode_and_owner(like.status, descriptor)
             os.fsync(descriptor)
         except OSError:
             _discard(folder, temp)
@@ -128,33 +135,28 @@ class Store:
             os.close(descriptor)
         return temp
 
-    def _stage_rewrite(self, path: str, data: bytes, seen: Content) -> Rewrite:
-        with self.tree.parent(path) as (folder, _):
-            temp = self._stage(folder, data, like=seen, path=path)
-        return Rewrite(path, temp, version_of(seen.data), version_of(data))
-
     def _swap(self, folder: int, temp: str, name: str, path: str, expected: str) -> None:
         """After the swap the temp name holds what the note was at that instant, so nothing slips between."""
         try:
-            kernel.exchange(temp, name, folder=folder)
+            files.exchange(temp, name, folder=folder)
         except OSError:
             _discard(folder, temp)
             raise
         found = _version_at(folder, temp, path)
         if found == expected:
             return
-        kernel.exchange(temp, name, folder=folder)
+        files.exchange(temp, name, folder=folder)
         self._trash.take(folder, temp, path)
-        raise changed_meanwhile(path, found)
+        raise faults.changed_meanwhile(path, found)
 
     def _carry_out(self, transaction: Transaction) -> None:
         for rewrite in transaction.rewrites:
             with self.tree.parent(rewrite.path) as (folder, name):
-                kernel.exchange(rewrite.temp, name, folder=folder)
+                files.exchange(rewrite.temp, name, folder=folder)
                 found = _version_at(folder, rewrite.temp, rewrite.path)
                 os.fsync(folder)
             if found != rewrite.old:
-                raise changed_meanwhile(rewrite.path, found)
+                raise faults.changed_meanwhile(rewrite.path, found)
         self._rename(transaction.rename.old, transaction.rename.new)
 
     def _rename(self, old: str, new: str) -> None:
@@ -162,7 +164,7 @@ class Store:
             self.tree.parent(old) as (source, old_name),
             self.tree.parent(new, create=True) as (goal, new_name),
         ):
-            kernel.rename_new(old_name, new_name, old_folder=source, new_folder=goal)
+            files.rename_new(old_name, new_name, old_folder=source, new_folder=goal)
             os.fsync(goal)
             os.fsync(source)
 
@@ -180,7 +182,9 @@ class Store:
     def _redo(self, transaction: Transaction) -> None:
         rename = transaction.rename
         for rewrite in transaction.rewrites:
-            here, aside = self._version(rewrite.path), self._version_of_temp(rewrite)
+            here, aside = self._version(rewrite.path), None
+            with suppress(OSError, Fault), self.tree.parent(rewrite.path) as (folder, _):
+                aside = _version_at(folder, rewrite.temp, rewrite.path)
             waiting = here == rewrite.old and aside == rewrite.new
             # The swap took an edit nobody had seen: the killed server had no time to put it back.
             took_too_much = here == rewrite.new and aside not in {rewrite.old, rewrite.new, None}
@@ -202,14 +206,14 @@ class Store:
         self._journal.end()
         self._drop(transaction.rewrites)
 
-    def _drop(self, rewrites: tuple[Rewrite, ...] | list[Rewrite]) -> None:
+    def _drop(self, rewrites: Sequence[Rewrite]) -> None:
         for rewrite in rewrites:
             with suppress(OSError), self.tree.parent(rewrite.path) as (folder, _):
                 self._trash.take(folder, rewrite.temp, rewrite.path)
 
     def _exchange(self, rewrite: Rewrite) -> None:
         with self.tree.parent(rewrite.path) as (folder, name):
-            kernel.exchange(rewrite.temp, name, folder=folder)
+            files.exchange(rewrite.temp, name, folder=folder)
             os.fsync(folder)
 
     def _version(self, path: str) -> str | None:
@@ -218,20 +222,6 @@ class Store:
         except (OSError, Fault):
             return None
 
-    def _version_of_temp(self, rewrite: Rewrite) -> str | None:
-        with suppress(OSError, Fault), self.tree.parent(rewrite.path) as (folder, _):
-            return _version_at(folder, rewrite.temp, rewrite.path)
-        return None
-
-
-def changed_meanwhile(path: str, version: str | None) -> Fault:
-    return Fault(
-        FaultKind.CONFLICT,
-        f"{path} was changed by somebody else meanwhile; nothing was written",
-        hint="read it again and repeat the change",
-        details={"path": path, "current_version": version},
-    )
-
 
 def _version_at(folder: int, name: str, path: str) -> str:
     try:
@@ -239,11 +229,11 @@ def _version_at(folder: int, name: str, path: str) -> str:
     except Fault:
         return "not a plain note any more"
     except OSError as error:
-        raise explain(error, path) from error
+        raise faults.explain(error, path) from error
 
 
-def _copy_status(descriptor: int, status: os.stat_result) -> None:
-    """Mode always; owner where we may."""
+def _copy_mode_and_owner(status: os.stat_result, descriptor: int) -> None:
+    """The owner where we may."""
     os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
     own = os.fstat(descriptor)
     if (own.st_uid, own.st_gid) != (status.st_uid, status.st_gid):
@@ -254,3 +244,76 @@ def _copy_status(descriptor: int, status: os.stat_result) -> None:
 def _discard(folder: int, temp: str) -> None:
     with suppress(OSError):
         os.unlink(temp, dir_fd=folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """`temp` lies beside `path` and holds version `new` before the swap, version `old` after it."""
+
+    path: str
+    temp: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    rename: Rename
+    rewrites: tuple[Rewrite, ...]
+    version_moved: str
+    """What the moved note holds when it arrives."""
+
+
+class Journal:
+    """At most one transaction, in the trash folder; to be used under the vault's lock."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+
+    def exists(self) -> bool:
+        return self._tree.status(f"{TRASH}/{_JOURNAL}") is not None
+
+    def begin(self, transaction: Transaction) -> None:
+        """From here on the move will be completed, by us or by whoever comes next."""
+        self._write(transaction, forward=True)
+
+    def turn_back(self, transaction: Transaction) -> None:
+        """From here on it will be undone."""
+        self._write(transaction, forward=False)
+
+    def end(self) -> None:
+        with self._tree.folder(TRASH) as folder:
+            with suppress(FileNotFoundError):
+                os.unlink(_JOURNAL, dir_fd=folder)
+            os.fsync(folder)
+
+    def load(self) -> tuple[Transaction, bool] | None:
+        try:
+            with self._tree.folder(TRASH) as folder:
+                found = json.loads(read_at(folder, _JOURNAL, f"{TRASH}/{_JOURNAL}").data)
+        except FileNotFoundError:
+            return None
+        except ValueError:  # not ours: we only ever put a whole one in place
+            log.error("the move journal cannot be read and is left alone")
+            return None
+        rewrites = tuple(Rewrite(**rewrite) for rewrite in found["rewrites"])
+        transaction = Transaction(Rename(**found["rename"]), rewrites, found["version_moved"])
+        return transaction, found["forward"]
+
+    def _write(self, transaction: Transaction, *, forward: bool) -> None:
+        data = json.dumps({**asdict(transaction), "forward": forward}).encode()
+        temp = f"{_JOURNAL}.{secrets.token_hex(8)}"
+        with self._tree.folder(TRASH, create=True) as folder:
+            descriptor = os.open(temp, NEW_FILE, 0o600, dir_fd=folder)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(descriptor)
+            os.rename(temp, _JOURNAL, src_dir_fd=folder, dst_dir_fd=folder)
+            os.fsync(folder)

@@ -8,29 +8,32 @@ from typing import TYPE_CHECKING
 from faultless.contract import Dialect
 from faultless.kit.toolset import Toolset
 from faultless.servers.obsidian import browsing, moving
-from faultless.servers.obsidian.shapes import (
+from faultless.servers.obsidian.inputs import (
     GetLinks,
-    Health,
     HealthCheck,
-    Links,
     ListNotes,
     ListTags,
-    Moved,
     MoveNote,
-    NoteAnswer,
-    NoteList,
-    Patched,
     PatchNote,
     ReadNote,
     SearchNotes,
+    WriteNote,
+)
+from faultless.servers.obsidian.outputs import (
+    Health,
+    Links,
+    Moved,
+    NoteAnswer,
+    NoteList,
+    Patched,
     SearchResult,
     TagList,
-    WriteNote,
     WrittenNote,
 )
+from faultless.servers.obsidian.vault import Vault
 
 if TYPE_CHECKING:
-    from faultless.servers.obsidian.vault import Vault
+    from faultless.servers.obsidian.settings import Settings
 
 INSTRUCTIONS = """\
 Notes of an Obsidian vault, as Markdown files. Paths are relative to the vault and end in .md. Nothing is
@@ -39,13 +42,13 @@ one use move_note, which keeps links whole. A conflict means somebody changed th
 """
 
 
-def make_toolset(vault: Vault) -> Toolset:
-    toolset = Toolset(
-        "obsidian",
-        version=version("faultless"),
-        dialect=Dialect.ERROR_KEY,
-        instructions=INSTRUCTIONS,
-    )
+def build_toolset(settings: Settings) -> Toolset:
+    return offer(Vault(settings))
+
+
+def offer(vault: Vault) -> Toolset:
+    """The tools of a vault that somebody else opened and will close."""
+    toolset = Toolset("faultless-obsidian", version("faultless"), Dialect.ERROR_KEY, INSTRUCTIONS)
     _add_reading(toolset, vault)
     _add_browsing(toolset, vault)
     _add_writing(toolset, vault)
@@ -54,7 +57,7 @@ def make_toolset(vault: Vault) -> Toolset:
 
 def _add_reading(toolset: Toolset, vault: Vault) -> None:
     @toolset.tool(read_only=True, idempotent=True, destructive=False, open_world=False)
-    def health_check(_: HealthCheck) -> Health:
+    def health_check(arguments: HealthCheck) -> Health:  # noqa: ARG001 - it has none, and every tool takes them
         """Say whether the vault can be reached, and how many notes it holds."""
         return vault.check_health()
 
