@@ -6,7 +6,8 @@ import fcntl
 import json
 import os
 import secrets
-from contextlib import contextmanager
+import stat
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,39 +16,67 @@ if TYPE_CHECKING:
 
     from faultless.contract import Json
 
-_PRIVATE = 0o600
+PRIVATE_MODE = 0o600
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """The whole text under that name or nothing of it, readable by the owner only, on the disk."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE)
+def write_atomically(
+    path: Path, data: str | bytes, *, mode: int = PRIVATE_MODE, folder: int | None = None
+) -> None:
+    """All of it under that name or nothing, on the disk when this returns; readable by the owner only.
+
+    With `folder`, a descriptor, only the last part of the path is used, and no link is followed on the way.
+    """
+    here = os.open(path.parent, _FOLDER) if folder is None else folder
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """A new name is on the disk only once its folder is."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
+        draft = f".{path.name}.{secrets.token_hex(4)}"
+        write_new(draft, data, folder=here, mode=mode)
+        try:
+            os.rename(draft, path.name, src_dir_fd=here, dst_dir_fd=here)
+        except BaseException:
+            os.unlink(draft, dir_fd=here)
+            raise
+        os.fsync(here)  # a new name is on the disk only once its folder is
     finally:
-        os.close(descriptor)
+        if folder is None:
+            os.close(here)
+
+
+def write_new(
+    name: str, data: str | bytes, *, folder: int, mode: int = PRIVATE_MODE, like: os.stat_result | None = None
+) -> None:
+    """A new file below an open folder, on the disk for certain, or none; a name that is taken is an OSError.
+
+    `like` gives it the mode of another file, and its owner where we may. The folder is not synced.
+    """
+    descriptor = os.open(name, _NEW_FILE, mode, dir_fd=folder)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data.encode() if isinstance(data, str) else data)
+            file.flush()
+            if like is not None:
+                _copy_status(descriptor, like)
+            os.fsync(descriptor)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name, dir_fd=folder)
+        raise
+
+
+def _copy_status(descriptor: int, status: os.stat_result) -> None:
+    os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
+    own = os.fstat(descriptor)
+    if (own.st_uid, own.st_gid) != (status.st_uid, status.st_gid):
+        with suppress(PermissionError):
+            os.fchown(descriptor, status.st_uid, status.st_gid)
 
 
 def append_line(path: Path, record: Mapping[str, Json]) -> None:
     """One JSON line, written at once; after a torn line it begins on a line of its own."""
     line = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, _PRIVATE)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, PRIVATE_MODE)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         size = os.fstat(descriptor).st_size
@@ -77,7 +106,7 @@ def read_lines(path: Path) -> Iterator[dict[str, Json]]:
 def lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
     """Hold a file against other processes; False if it is taken and we do not wait. The kernel frees it."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _PRIVATE)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_MODE)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_NOTE_BYTES = 16 << 20
-NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOCK_DEADLINE_SECONDS = 20.0
 _LOCK_PAUSE_SECONDS = 0.005
 _NO_ENTRY = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES})
@@ -200,7 +200,7 @@ def _rename_by_link(old: str, new: str, old_folder: int, new_folder: int) -> Non
         if error.errno not in _NOT_HERE:
             raise
         # No links either (FAT): an empty file holds the name until the real one takes its place.
-        os.close(os.open(new, NEW_FILE, 0o666, dir_fd=new_folder))
+        os.close(os.open(new, _NEW_FILE, 0o666, dir_fd=new_folder))
         os.rename(old, new, src_dir_fd=old_folder, dst_dir_fd=new_folder)
     else:
         os.unlink(old, dir_fd=old_folder)
@@ -227,7 +227,7 @@ def _link_or_copy(old: str, new: str, folder: int) -> None:
             raise
         source = os.open(old, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
         with os.fdopen(source, "rb") as reader:
-            copy = os.open(new, NEW_FILE, 0o666, dir_fd=folder)
+            copy = os.open(new, _NEW_FILE, 0o666, dir_fd=folder)
             with os.fdopen(copy, "wb") as writer:
                 shutil.copyfileobj(reader, writer)
 

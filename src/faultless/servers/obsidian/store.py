@@ -1,8 +1,7 @@
 """Changing notes so that each is always whole and old or whole and new, whatever happens meanwhile.
 
-`faultless.durable` cannot do this: it opens paths and writes over what is there. Here every file is reached
-through open folders and exchanged with the old one, which is compared with what was read, then kept in the
-trash.
+New content is written beside the old and exchanged with it in one step; what comes out is compared with what
+was read, then kept in the trash.
 """
 
 from __future__ import annotations
@@ -10,16 +9,17 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import stat
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from faultless.contract import Fault
+from faultless.durable import write_atomically, write_new
 from faultless.kit import log
 from faultless.servers.obsidian import faults, files
 from faultless.servers.obsidian.faults import explained
-from faultless.servers.obsidian.files import MOST_NOTE_BYTES, NEW_FILE, Content, Tree, read_at
+from faultless.servers.obsidian.files import MOST_NOTE_BYTES, Content, Tree, read_at
 from faultless.servers.obsidian.note import version_of
 from faultless.servers.obsidian.trash import TRASH, Trash
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _TEMP_PREFIX = ".faultless-"
 _TEMP_SUFFIX = ".tmp"
 _JOURNAL = "journal.json"
+_NEW_NOTE_MODE = 0o666  # less what the umask takes, as for any program of this user
 
 
 def is_temp(name: str) -> bool:
@@ -116,23 +117,13 @@ class Store:
             with suppress(OSError), self.tree.parent(path) as (folder, name):
                 self._trash.take(folder, name, path)
 
-    def _stage(self, folder: int, data: bytes, *, like: Content | None, path: str) -> str:
+    @staticmethod
+    def _stage(folder: int, data: bytes, *, like: Content | None, path: str) -> str:
         """The new content beside the old, on disk for certain, with its mode and owner."""
         if len(data) > MOST_NOTE_BYTES:
             raise faults.too_large(path, len(data), MOST_NOTE_BYTES)
         temp = f"{_TEMP_PREFIX}{secrets.token_hex(8)}{_TEMP_SUFFIX}"
-        descriptor = os.open(temp, NEW_FILE, 0o666, dir_fd=folder)
-        try:
-            with os.fdopen(descriptor, "wb", closefd=False) as file:
-                file.write(data)
-            if like is not None:
-                _copy_mode_and_owner(like.status, descriptor)
-            os.fsync(descriptor)
-        except OSError:
-            _discard(folder, temp)
-            raise
-        finally:
-            os.close(descriptor)
+        write_new(temp, data, folder=folder, mode=_NEW_NOTE_MODE, like=like.status if like else None)
         return temp
 
     def _swap(self, folder: int, temp: str, name: str, path: str, expected: str) -> None:
@@ -232,15 +223,6 @@ def _version_at(folder: int, name: str, path: str) -> str:
         raise faults.explain(error, path) from error
 
 
-def _copy_mode_and_owner(status: os.stat_result, descriptor: int) -> None:
-    """The owner where we may."""
-    os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
-    own = os.fstat(descriptor)
-    if (own.st_uid, own.st_gid) != (status.st_uid, status.st_gid):
-        with suppress(PermissionError):
-            os.fchown(descriptor, status.st_uid, status.st_gid)
-
-
 def _discard(folder: int, temp: str) -> None:
     with suppress(OSError):
         os.unlink(temp, dir_fd=folder)
@@ -308,12 +290,5 @@ class Journal:
 
     def _write(self, transaction: Transaction, *, forward: bool) -> None:
         data = json.dumps({**asdict(transaction), "forward": forward}).encode()
-        temp = f"{_JOURNAL}.{secrets.token_hex(8)}"
         with self._tree.folder(TRASH, create=True) as folder:
-            descriptor = os.open(temp, NEW_FILE, 0o600, dir_fd=folder)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(descriptor)
-            os.rename(temp, _JOURNAL, src_dir_fd=folder, dst_dir_fd=folder)
-            os.fsync(folder)
+            write_atomically(Path(_JOURNAL), data, folder=folder)
