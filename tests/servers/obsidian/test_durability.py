@@ -22,8 +22,7 @@ from faultless.servers.obsidian.inputs import MoveNote, Operation, PatchNote, Re
 from faultless.servers.obsidian.moving import move_note
 from faultless.servers.obsidian.note import version_of
 from faultless.servers.obsidian.settings import Settings
-from faultless.servers.obsidian.store import Journal, Rename, Rewrite, Transaction
-from faultless.servers.obsidian.trash import Trash
+from faultless.servers.obsidian.store import Journal, Rename, Rewrite, Transaction, Trash
 from faultless.servers.obsidian.vault import Vault
 from tests.servers.obsidian.session import Session, snapshot
 

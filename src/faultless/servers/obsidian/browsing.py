@@ -27,9 +27,8 @@ from faultless.servers.obsidian.outputs import (
 from faultless.servers.obsidian.search import (
     TITLE,
     Hit,
-    compile_pattern,
     cut_snippet,
-    find_folded,
+    find_hit,
     parse_filter,
     read_cursor,
     search,
@@ -47,7 +46,7 @@ _MOST_COMPARED = 5000
 
 
 def list_notes(vault: Vault, arguments: ListNotes) -> NoteList:
-    folder = _locate_folder(vault, arguments.directory)
+    folder = vault.locate_folder(arguments.directory)
     wanted = parse_filter(arguments.filter) if arguments.filter is not None else None
     after = read_cursor(arguments.cursor) if arguments.cursor else ""
     vault.finish_recovery()
@@ -140,7 +139,7 @@ def _find_back(vault: Vault, index: Index, path: str) -> list[BackLink]:
 def _describe_hit(vault: Vault, hit: Hit, arguments: SearchNotes) -> FoundNote:
     """From the file as it is now: the text in memory is folded."""
     text = _read(vault, hit.path)
-    place = -1 if hit.rank == TITLE or not arguments.query else _find_hit(text, arguments)
+    place = -1 if hit.rank == TITLE or not arguments.query else find_hit(text, arguments)
     return FoundNote(
         path=hit.path,
         snippet=cut_snippet(text, place) if place >= 0 else _cut_opening(text),
@@ -160,16 +159,6 @@ def _cut_opening(text: str) -> str:
     return cut_snippet(Note.of_text(text).body.lstrip(), 0)
 
 
-def _find_hit(text: str, arguments: SearchNotes) -> int:
-    if not arguments.regex:
-        return find_folded(text, arguments.query)
-    try:
-        match = compile_pattern(arguments.query).search(text, timeout=1)
-    except TimeoutError:
-        return -1
-    return match.start() if match else -1
-
-
 def _suggest(index: Index, link: Link) -> str | None:
     wanted = posixpath.basename(link.target).casefold()
     for path in index.texts.find(wanted.encode()).bodies if wanted else ():
@@ -180,19 +169,6 @@ def _suggest(index: Index, link: Link) -> str | None:
     by_name = {posixpath.basename(path).rpartition(".")[0].casefold(): path for path in index.catalog.notes}
     close = find_near(wanted, by_name, most=1, cutoff=0.75) if len(by_name) < _MOST_COMPARED else []
     return by_name[close[0]] if close else None
-
-
-def _locate_folder(vault: Vault, given: str) -> str:
-    """Strings are stripped; the top is empty, `.` or `/`."""
-    given = given.strip().rstrip("/")
-    vault.tree.require_present()
-    if given in {"", "."}:
-        return ""
-    path = vault.locate(given)
-    if path == ".":
-        return ""
-    vault.scope.require_visible(path)
-    return path
 
 
 def _line_of(text: str, place: int) -> int:

@@ -88,7 +88,8 @@ class Catalog:
         self._changes = Changes()
         dirty = self._watcher.drain() if self._watcher is not None else None
         if dirty is None or dirty.all or not self._scanned:
-            self._scan_all()
+            self._scanned = True
+            self._scan("")
             return self._changes
         for folder, name in dirty.names:
             if folder in self._folders:
@@ -99,7 +100,7 @@ class Catalog:
 
     def count_notes(self, *, watch: bool) -> int:
         """By names alone, in a fraction of a scan's time. With `watch` every folder is watched on the way, so
-        that `is_watching` is settled; without, nothing here is changed and any thread may ask.
+        that `is_watching` is final; without, nothing here is changed and any thread may ask.
         """
         count = 0
 
@@ -107,30 +108,20 @@ class Catalog:
             nonlocal count
             if watch:
                 self._watch(folder, here)
-            notes, folders = self._glance(folder, f"{here}/" if here else "")
-            count += notes
+            prefix, folders = f"{here}/" if here else "", []
+            with os.scandir(folder) as entries:
+                for item in entries:
+                    path = prefix + item.name
+                    if not self._scope.can_see(path):
+                        continue
+                    if item.is_dir(follow_symlinks=False):
+                        folders.append(path)
+                    elif self._scope.is_note(path) and item.is_file(follow_symlinks=False):
+                        count += 1
             return folders
 
         self._tree.visit("", enter, lambda _: None)
         return count
-
-    def _glance(self, folder: int, prefix: str) -> tuple[int, list[str]]:
-        """How many notes a folder holds, and its folders; no file is asked for its date."""
-        notes, folders = 0, []
-        with os.scandir(folder) as entries:
-            for item in entries:
-                path = prefix + item.name
-                if not self._scope.can_see(path):
-                    continue
-                if item.is_dir(follow_symlinks=False):
-                    folders.append(path)
-                elif self._scope.is_note(path) and item.is_file(follow_symlinks=False):
-                    notes += 1
-        return notes, folders
-
-    def _scan_all(self) -> None:
-        self._scanned = True
-        self._scan("")
 
     def _scan(self, path: str) -> None:
         self._tree.visit(path, self._list, self._forget)

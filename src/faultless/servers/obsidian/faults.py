@@ -8,12 +8,12 @@ import stat
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from faultless.contract import Fault, FaultKind
+from faultless.contract import Fault, FaultKind, Json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-KINDS: dict[int, FaultKind] = {
+_KINDS: dict[int, FaultKind] = {
     errno.ENOENT: FaultKind.NOT_FOUND,
     errno.EEXIST: FaultKind.CONFLICT,
     errno.ENOTEMPTY: FaultKind.CONFLICT,
@@ -53,7 +53,7 @@ _WORDS = {
 
 def explain(error: OSError, path: str) -> Fault:
     code = error.errno or 0
-    kind = KINDS.get(code, FaultKind.ENGINE_ERROR)
+    kind = _KINDS.get(code, FaultKind.ENGINE_ERROR)
     message, hint = _WORDS[kind]
     reason = os.strerror(code).lower() if code else "no reason given"
     return Fault(kind, message.format(path=path, reason=reason), hint=hint)
@@ -174,6 +174,24 @@ def malformed_filter(text: str) -> Fault:
         f"the filter {text!r} is not of the form field:value",
         hint='write for example status:draft, priority:2 or code:"2"',
         details={"field": "filter", "received_value": text},
+    )
+
+
+def taken(path: str) -> Fault:
+    return Fault(
+        FaultKind.CONFLICT,
+        f"{path} exists already; nothing was moved",
+        hint="choose another destination",
+        details={"path": path},
+    )
+
+
+def links_refused(path: str, count: int, named: list[str]) -> Fault:
+    return Fault(
+        FaultKind.PERMISSION_DENIED,
+        f"{count} notes that link to {path} may not be written; nothing was moved",
+        hint="move with update_links false, or ask for write access to them",
+        details={"paths": list[Json](named)},
     )
 
 

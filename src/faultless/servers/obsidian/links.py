@@ -131,34 +131,28 @@ class Lookup:
         if not paths:
             self._by_name.pop(name, None)
 
-    def named(self, path: str) -> set[str]:
-        """Files with the same folded name."""
-        return self.with_name(_fold(posixpath.basename(path)))
-
     def resolve(self, link: Link, source: str) -> str | None:
-        """The path the link points to from `source`, or None for a broken one."""
+        """The path the link points to from `source`, as Obsidian decides, or None for a broken one."""
+        target = link.target
         if link.style is LinkStyle.CANVAS:
-            return next((path for path in self.named(link.target) if path == link.target), None)
-        if not link.target:
+            return target if target in self.with_name(_fold(posixpath.basename(target))) else None
+        if not target:
             return source
-        if link.style is LinkStyle.MARKDOWN:
+        is_relative = target.startswith(("./", "../"))
+        if is_relative or link.style is LinkStyle.MARKDOWN:
             beside = self.resolve_beside(link, source)
-            if beside is not None:
+            if is_relative or beside is not None:
                 return beside
-        return self._by_linkpath(link.target, source)
+        if target.startswith("/"):
+            return self._exact(target.lstrip("/"))
+        return self._exact(target) or self._nearest(target, source)
 
     def resolve_beside(self, link: Link, source: str) -> str | None:
         """What the link means to a plain Markdown reader: a path from the note's own folder."""
         return self._exact(posixpath.normpath(posixpath.join(posixpath.dirname(source), link.target)))
 
-    def _by_linkpath(self, target: str, source: str) -> str | None:
-        if target.startswith(("./", "../")):
-            return self._exact(posixpath.normpath(posixpath.join(posixpath.dirname(source), target)))
-        if target.startswith("/"):
-            return self._exact(target.lstrip("/"))
-        exact = self._exact(target)
-        if exact is not None:
-            return exact
+    def _nearest(self, target: str, source: str) -> str | None:
+        """The name anywhere in the vault: below the note's own folder first, then the shortest path."""
         endings = ("/" + _fold(target), "/" + _fold(target) + NOTE_SUFFIX)
         candidates = [path for path in self._candidates(target) if _fold("/" + path).endswith(endings)]
         here = _fold(posixpath.dirname(source))

@@ -237,7 +237,10 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 def find_tags(fields: dict[str, Json], body: str) -> tuple[str, ...]:
     """Each once, as written first; a tag of digits alone is a number."""
     found: dict[str, str] = {}
-    for tag in [*_listed(fields.get("tags")), *_listed(fields.get("tag")), *_written(body)]:
+    written = list(_TAG.finditer(body)) if "#" in body else []
+    code = find_code(body) if written else Spans((), ())
+    inline = [match[1] for match in written if not code.holds(match.start())]
+    for tag in [*_listed(fields.get("tags")), *_listed(fields.get("tag")), *inline]:
         clean = tag.strip("#/ ")
         if clean and not clean.isdigit():
             found.setdefault(clean.casefold(), clean)
@@ -256,11 +259,3 @@ def _listed(value: Json) -> list[str]:
     if isinstance(value, list):
         return [str(item) for item in value if isinstance(item, str | int)]
     return []
-
-
-def _written(body: str) -> list[str]:
-    found = list(_TAG.finditer(body)) if "#" in body else []
-    if not found:
-        return []
-    code = find_code(body)
-    return [match[1] for match in found if not code.holds(match.start())]

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from faultless.contract import Fault, FaultKind, Json
 from faultless.servers.obsidian import faults
 from faultless.servers.obsidian.links import Link, LinkStyle, Lookup, Renamed, links_in, yaml_end
 from faultless.servers.obsidian.markdown import Splice, apply_splices
@@ -57,7 +56,9 @@ def move_note(vault: Vault, arguments: MoveNote) -> Moved:
     with vault.store.writing():
         content = vault.store.read(old)
         require_version(old, content, arguments.if_version)
-        _require_free(vault, old, new)
+        if vault.tree.status(new) is not None:
+            raise faults.taken(new)
+        vault.require_new_name(new, leaving=old)
         rewrites: dict[str, tuple[Content, bytes]] = {}
         counts: dict[str, int] = {}
         captured: list[str] = []
@@ -93,12 +94,7 @@ def _rewrites(vault: Vault, index: Index, move: Move) -> Iterator[tuple[str, Con
             continue
         yield path, content, decoded.encode(changed), count
     if refused:
-        raise Fault(
-            FaultKind.PERMISSION_DENIED,
-            f"{len(refused)} notes that link to {move.old} may not be written; nothing was moved",
-            hint="move with update_links false, or ask for write access to them",
-            details={"paths": list[Json](refused[:_MOST_NAMED])},
-        )
+        raise faults.links_refused(move.old, len(refused), refused[:_MOST_NAMED])
 
 
 def _find_captured(vault: Vault, index: Index, move: Move) -> list[str]:
@@ -112,17 +108,6 @@ def _find_captured(vault: Vault, index: Index, move: Move) -> list[str]:
                 found.append(path)
                 break
     return found[:_MOST_NAMED]
-
-
-def _require_free(vault: Vault, old: str, new: str) -> None:
-    if vault.tree.status(new) is not None:
-        raise Fault(
-            FaultKind.CONFLICT,
-            f"{new} exists already; nothing was moved",
-            hint="choose another destination",
-            details={"path": new},
-        )
-    vault.require_new_name(new, leaving=old)
 
 
 def relink(path: str, text: str, move: Move) -> tuple[str, int]:

@@ -104,9 +104,10 @@ class Note:
     @property
     def has_readable_fields(self) -> bool:
         try:
-            return self.fields is not None
+            read_fields(self.yaml)
         except Fault:
             return False
+        return True
 
     @property
     def readable_body(self) -> str:

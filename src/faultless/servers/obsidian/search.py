@@ -44,6 +44,14 @@ class Hit(NamedTuple):
     age: int
     path: str
 
+    @classmethod
+    def from_cursor(cls, cursor: str) -> Hit:
+        try:
+            rank, age, path = json.loads(read_cursor(cursor))
+            return cls(int(rank), int(age), str(path))
+        except (ValueError, TypeError) as error:
+            raise faults.foreign_cursor() from error
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -61,7 +69,7 @@ def search(index: Index, arguments: SearchNotes) -> Page:
             hint="give query, tag or frontmatter; list_notes lists a folder",
             details={"field": "query"},
         )
-    after = None if arguments.cursor is None else _read_hit(arguments.cursor)
+    after = None if arguments.cursor is None else Hit.from_cursor(arguments.cursor)
     keep = _make_filter(index, arguments)
     groups = [(rank, keep(paths)) for rank, paths in enumerate(_matches(index, arguments))]
     return _page(index, groups, after, arguments.limit)
@@ -119,7 +127,7 @@ def _make_filter(index: Index, arguments: SearchNotes) -> Callable[[Iterable[str
     return keep
 
 
-def compile_pattern(text: str) -> regex.Pattern[str]:
+def _compile_pattern(text: str) -> regex.Pattern[str]:
     import regex  # noqa: PLC0415 - slow to import, and few searches are patterns
 
     if len(text) > _MOST_PATTERN_CHARACTERS:
@@ -141,7 +149,7 @@ def compile_pattern(text: str) -> regex.Pattern[str]:
 
 def _match_pattern(index: Index, arguments: SearchNotes) -> dict[str, int]:
     """One deadline for all notes: a pattern that explodes is stopped, not waited for."""
-    pattern = compile_pattern(arguments.query)
+    pattern = _compile_pattern(arguments.query)
     deadline = time.monotonic() + PATTERN_DEADLINE_SECONDS
     ranks: dict[str, int] = {}
     try:
@@ -174,14 +182,6 @@ def _within(paths: Iterable[str], prefix: str) -> list[str]:
     return [path for path in paths if unicodedata.normalize("NFC", path).startswith(prefix)]
 
 
-def _read_hit(cursor: str) -> Hit:
-    try:
-        rank, age, path = json.loads(read_cursor(cursor))
-        return Hit(int(rank), int(age), str(path))
-    except (ValueError, TypeError) as error:
-        raise faults.foreign_cursor() from error
-
-
 def write_cursor(place: str) -> str:
     """Where a page ended, as an opaque word."""
     return base64.urlsafe_b64encode(place.encode()).decode()
@@ -195,7 +195,7 @@ def read_cursor(cursor: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class _Filter:
     field: str
     value: Json
 
@@ -213,7 +213,7 @@ class Filter:
         return not isinstance(found, str) and not isinstance(self.value, str) and found == self.value
 
 
-def parse_filter(text: str) -> Filter:
+def parse_filter(text: str) -> _Filter:
     """`status:draft`, `priority:2`, `done:true`, `due:2024-05-01`, `code:"2"`, `empty:null`."""
     match = _FILTER.match(text)
     value = match[2].strip() if match else ""
@@ -223,10 +223,21 @@ def parse_filter(text: str) -> Filter:
         found = read_fields(f"value: {value}\n").get("value")
     except Fault:
         found = value
-    return Filter(match[1], value if isinstance(found, dict | list) else found)
+    return _Filter(match[1], value if isinstance(found, dict | list) else found)
 
 
-def find_folded(text: str, query: str) -> int:
+def find_hit(text: str, arguments: SearchNotes) -> int:
+    """Where the query or its pattern stands in a note's text; -1 if nowhere, or if it takes too long."""
+    if not arguments.regex:
+        return _find_folded(text, arguments.query)
+    try:
+        match = _compile_pattern(arguments.query).search(text, timeout=1)
+    except TimeoutError:
+        return -1
+    return match.start() if match else -1
+
+
+def _find_folded(text: str, query: str) -> int:
     """Where the query stands in the text, case and composition ignored; -1 if nowhere."""
     place = text.lower().find(query.lower())
     if text.isascii() or (place >= 0 and len(text.lower()) == len(text)):

@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import stat
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,14 +23,15 @@ from faultless.servers.obsidian import faults, files
 from faultless.servers.obsidian.faults import explained
 from faultless.servers.obsidian.files import MOST_NOTE_BYTES, Content, Tree, read_at
 from faultless.servers.obsidian.note import version_of
-from faultless.servers.obsidian.trash import TRASH, Trash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _TEMP_PREFIX = ".faultless-"
 _TEMP_SUFFIX = ".tmp"
+_TRASH = ".trash/faultless"
 _JOURNAL = "journal.json"
+_RECOUNT_EVERY = 100
 _NEW_NOTE_MODE = 0o666  # less what the umask takes, as for any program of this user
 
 
@@ -63,7 +66,7 @@ class Store:
             return self.tree.read(path)
 
     def create(self, path: str, data: bytes) -> None:
-        """A new note; a taken name is a conflict, decided by the files."""
+        """A new note; a taken name is a conflict, decided by the kernel."""
         with explained(path), self.tree.parent(path, create=True) as (folder, name):
             temp = self._stage(folder, data, like=None, path=path)
             try:
@@ -259,7 +262,7 @@ class Journal:
         self._tree = tree
 
     def exists(self) -> bool:
-        return self._tree.status(f"{TRASH}/{_JOURNAL}") is not None
+        return self._tree.status(f"{_TRASH}/{_JOURNAL}") is not None
 
     def begin(self, transaction: Transaction) -> None:
         """From here on the move will be completed, by us or by whoever comes next."""
@@ -270,15 +273,15 @@ class Journal:
         self._write(transaction, forward=False)
 
     def end(self) -> None:
-        with self._tree.folder(TRASH) as folder:
+        with self._tree.folder(_TRASH) as folder:
             with suppress(FileNotFoundError):
                 os.unlink(_JOURNAL, dir_fd=folder)
             os.fsync(folder)
 
     def load(self) -> tuple[Transaction, bool] | None:
         try:
-            with self._tree.folder(TRASH) as folder:
-                found = json.loads(read_at(folder, _JOURNAL, f"{TRASH}/{_JOURNAL}").data)
+            with self._tree.folder(_TRASH) as folder:
+                found = json.loads(read_at(folder, _JOURNAL, f"{_TRASH}/{_JOURNAL}").data)
         except FileNotFoundError:
             return None
         except ValueError:  # not ours: we only ever put a whole one in place
@@ -290,5 +293,71 @@ class Journal:
 
     def _write(self, transaction: Transaction, *, forward: bool) -> None:
         data = json.dumps({**asdict(transaction), "forward": forward}).encode()
-        with self._tree.folder(TRASH, create=True) as folder:
+        with self._tree.folder(_TRASH, create=True) as folder:
             write_atomically(Path(_JOURNAL), data, folder=folder)
+
+
+class Trash:
+    """Bounded in bytes; what is thrown away lies under its own path, so a person can put it back."""
+
+    def __init__(self, tree: Tree, most_bytes: int) -> None:
+        self._tree = tree
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._until_recount = 0
+
+    def require_room(self) -> None:
+        """Fail before anything is replaced if the trash cannot be used."""
+        with self._tree.folder(_TRASH, create=True):
+            pass
+
+    def take(self, folder: int, name: str, path: str) -> None:
+        """Move a file of an open folder here, under the path it had in the vault."""
+        size = os.stat(name, dir_fd=folder, follow_symlinks=False).st_size
+        with self._tree.folder(_TRASH, create=True) as trash:
+            moment = _make_folder(trash)
+            with self._tree.parent(f"{_TRASH}/{moment}/{path}", create=True) as (place, base):
+                files.rename_new(name, base, old_folder=folder, new_folder=place)
+            self._bytes += size
+            self._until_recount -= 1
+            if self._bytes > self._most_bytes or self._until_recount <= 0:
+                self._prune(trash, keep=moment)
+
+    def _prune(self, trash: int, keep: str) -> None:
+        moments = sorted(name for name in os.listdir(trash) if name[0].isdigit())
+        sizes = {name: _weigh(trash, name) for name in moments}
+        total = sum(sizes.values())
+        for name in moments:
+            if total <= self._most_bytes or name == keep:
+                break
+            _remove(trash, name)
+            total -= sizes[name]
+        self._bytes = total
+        self._until_recount = _RECOUNT_EVERY
+
+
+def _make_folder(trash: int) -> str:
+    """Named after this moment, which no other has."""
+    while True:
+        name = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+        with suppress(FileExistsError):
+            os.mkdir(name, dir_fd=trash)
+            return name
+
+
+def _weigh(folder: int, name: str) -> int:
+    total = 0
+    for _, _, inner, here in os.fwalk(name, dir_fd=folder, follow_symlinks=False):
+        total += sum(os.stat(file, dir_fd=here, follow_symlinks=False).st_size for file in inner)
+    return total
+
+
+def _remove(folder: int, name: str) -> None:
+    for _, folders, plain, here in os.fwalk(name, dir_fd=folder, topdown=False, follow_symlinks=False):
+        for file in plain:
+            os.unlink(file, dir_fd=here)
+        for inner in folders:
+            status = os.stat(inner, dir_fd=here, follow_symlinks=False)
+            remove = os.rmdir if stat.S_ISDIR(status.st_mode) else os.unlink
+            remove(inner, dir_fd=here)
+    os.rmdir(name, dir_fd=folder)

@@ -15,8 +15,7 @@ from faultless.servers.obsidian.index import Index
 from faultless.servers.obsidian.note import Decoded, Note, decode, version_of
 from faultless.servers.obsidian.outputs import Health, NoteAnswer, Patched, WrittenNote
 from faultless.servers.obsidian.patch import apply_patch
-from faultless.servers.obsidian.store import Store
-from faultless.servers.obsidian.trash import Trash
+from faultless.servers.obsidian.store import Store, Trash
 
 if TYPE_CHECKING:
     from faultless.servers.obsidian.inputs import PatchNote, ReadNote, WriteNote
@@ -73,6 +72,16 @@ class Vault:
             here = f"{here}/{found}".lstrip("/")
         return scope.locate(self.root, here)
 
+    def locate_folder(self, given: str) -> str:
+        """The checked path of a folder to be listed; the top is empty, `.` or `/`."""
+        given = given.strip().rstrip("/")
+        self.tree.require_present()
+        path = self.locate(given) if given not in {"", "."} else "."
+        if path == ".":
+            return ""
+        self.scope.require_visible(path)
+        return path
+
     def locate_writable(self, given: str) -> str:
         path = self.locate_note(given)
         self.scope.require_writable(path)
@@ -122,7 +131,11 @@ class Vault:
         path = self.locate_writable(arguments.path)
         with self.store.writing():
             self._clear_leftovers()
-            content = self._read_or_none(path)
+            with explained(path):
+                try:
+                    content = self.tree.read(path)
+                except FileNotFoundError:
+                    content = None
             if content is None:
                 self._create(path, arguments)
             else:
@@ -145,8 +158,12 @@ class Vault:
         self.store.create(path, note.encode())
 
     def _rewrite(self, path: str, arguments: WriteNote, content: Content) -> None:
-        if not arguments.overwrite or arguments.if_version is not None:
-            self._require_shown(path, content, arguments.if_version)
+        expected = arguments.if_version
+        if expected is None and not arguments.overwrite:
+            if path not in self._shown:
+                raise faults.never_shown(path, version_of(content.data))
+            expected = self._shown[path]
+        require_version(path, content, expected)
         note = Note.parse(content.data)
         note.require_writable(path)
         merge = arguments.frontmatter_mode == "merge"
@@ -200,18 +217,6 @@ class Vault:
             return set()
         except OSError as error:
             raise faults.explain(error, folder) from error
-
-    def _read_or_none(self, path: str) -> Content | None:
-        with explained(path):
-            try:
-                return self.tree.read(path)
-            except FileNotFoundError:
-                return None
-
-    def _require_shown(self, path: str, content: Content, if_version: str | None) -> None:
-        if if_version is None and path not in self._shown:
-            raise faults.never_shown(path, version_of(content.data))
-        require_version(path, content, if_version or self._shown[path])
 
     def note_moved(self, old: str, new: str, version: str) -> None:
         """Who knew the note under its old path knows it under the new one."""
