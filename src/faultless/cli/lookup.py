@@ -56,20 +56,13 @@ def _load_own(name: str, entry: Entry) -> ServerKind:
 
 
 def require_extra(name: str, entry: Entry) -> None:
-    missing = [module for module in entry.needs if not _is_installed(module)]
+    missing = entry.find_missing()
     if missing:
         raise Fault(
             FaultKind.UNAVAILABLE,
             f"the server {name} needs what is not installed: {', '.join(missing)}",
             hint=f"pip install 'faultless[{entry.extra}]'",
         )
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # not even its package
-        return False
 
 
 def _load_foreign(name: str) -> ServerKind:

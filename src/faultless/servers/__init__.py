@@ -8,6 +8,7 @@ faults     how each failure is put into words      commands   commands of its ow
 The command line loads these modules by their names, each when it is needed.
 """
 
+import importlib.util
 from dataclasses import dataclass
 
 
@@ -21,6 +22,17 @@ class Entry:
     needs: tuple[str, ...] = ()
     """The modules it cannot do without."""
     has_commands: bool = False
+
+    def find_missing(self) -> list[str]:
+        """Those of its modules that are not installed."""
+        return [module for module in self.needs if not _is_installed(module)]
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # not even its package
+        return False
 
 
 SERVERS: dict[str, Entry] = {

@@ -12,9 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from faultless.contract import Fault
+from faultless.servers.obsidian.inputs import MoveNote, Operation, PatchNote, TargetKind, WriteNote
 from faultless.servers.obsidian.moving import move_note
-from faultless.servers.obsidian.patch import Operation, TargetKind
-from faultless.servers.obsidian.shapes import MoveNote, PatchNote, WriteNote
+from faultless.servers.obsidian.settings import Settings
 from faultless.servers.obsidian.vault import Vault
 
 
@@ -55,7 +55,7 @@ def main(root: Path, how: str) -> dict[str, object]:
         _fill(root / "filler.bin")
     else:
         subprocess.run(["mount", "-o", "remount,ro", str(root)], check=True, timeout=60)
-    vault = Vault(root)
+    vault = Vault(Settings(root=root))
     outcomes = {name: attempt(vault, name) for name in ("write", "create", "patch", "move")}
     notes = {path.name: path.read_text()[:20] for path in root.glob("*.md")}
     left = [path.name for path in root.iterdir() if path.name.startswith(".faultless")]

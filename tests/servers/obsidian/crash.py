@@ -14,13 +14,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from faultless.servers.obsidian import kernel
+from faultless.servers.obsidian import files
+from faultless.servers.obsidian.inputs import MoveNote, Operation, PatchNote, ReadNote, TargetKind, WriteNote
+from faultless.servers.obsidian.links import Lookup, links_in
 from faultless.servers.obsidian.moving import move_note
 from faultless.servers.obsidian.note import Note
-from faultless.servers.obsidian.patch import Operation, TargetKind
-from faultless.servers.obsidian.relink import links_in
-from faultless.servers.obsidian.resolve import Lookup
-from faultless.servers.obsidian.shapes import MoveNote, PatchNote, ReadNote, WriteNote
+from faultless.servers.obsidian.settings import Settings
 from faultless.servers.obsidian.vault import Vault
 
 NOTES = 6
@@ -49,7 +48,7 @@ def start(root: Path) -> None:
 
 def write_until_killed(root: Path, seed: int, started: int) -> None:
     chance = random.Random(seed)
-    vault = Vault(root)
+    vault = Vault(Settings(root=root))
     with vault.index.fresh(text=True):
         pass
     while True:
@@ -84,8 +83,8 @@ def write_until_killed(root: Path, seed: int, started: int) -> None:
 
 def check(root: Path) -> list[str]:
     """What is wrong with the vault, once the next server has come up."""
-    vault = Vault(root)
-    vault.settle()
+    vault = Vault(Settings(root=root))
+    vault.finish_recovery()
     with vault.index.fresh(text=True) as index:
         paths = sorted(index.catalog.notes)
     lookup = Lookup(paths)
@@ -210,14 +209,14 @@ def _act_and_die(root: Path, act: str, step: int) -> None:
 
         return dying
 
-    vault = Vault(root)
+    vault = Vault(Settings(root=root))
     for module, name in (
         (os, "rename"),
         (os, "unlink"),
         (os, "link"),
         (os, "mkdir"),
         (os, "fsync"),
-        (kernel, "_renameat2"),
+        (files, "_renameat2"),
     ):
         setattr(module, name, counted(getattr(module, name)))
     if act == "write":

@@ -11,8 +11,8 @@ from mcp import Client
 from faultless.contract import Fault
 from faultless.contract.reader import read
 from faultless.kit.testing import connect
-from faultless.servers.obsidian.scope import Scope
-from faultless.servers.obsidian.toolset import make_toolset
+from faultless.servers.obsidian.settings import Settings
+from faultless.servers.obsidian.toolset import offer
 from faultless.servers.obsidian.vault import Vault
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "vault"
@@ -21,10 +21,10 @@ EXAMPLE = Path(__file__).parents[3] / "examples" / "vault"
 class Session:
     """`call` gives the verdict or raises the fault, as any client would read it."""
 
-    def __init__(self, root: Path, scope: Scope | None = None, *, watch: bool = True) -> None:
+    def __init__(self, root: Path, *, watch: bool = True, **options: Any) -> None:  # noqa: ANN401 - fields of Settings
         self.root = root
-        self.vault = Vault(root, scope, watch=watch)
-        self.toolset = make_toolset(self.vault)
+        self.vault = Vault(Settings(root=root, **options), watch=watch)
+        self.toolset = offer(self.vault)
         self._runner = asyncio.Runner()
         self._connected: asyncio.Task[None] | None = None
 

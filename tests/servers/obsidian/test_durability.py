@@ -17,13 +17,12 @@ import pytest
 
 from faultless.contract import Fault, FaultKind
 from faultless.kit.testing import WireClient
-from faultless.servers.obsidian import kernel
-from faultless.servers.obsidian.journal import Journal, Rename, Rewrite, Transaction
+from faultless.servers.obsidian import files
+from faultless.servers.obsidian.inputs import MoveNote, Operation, PatchNote, ReadNote, TargetKind, WriteNote
 from faultless.servers.obsidian.moving import move_note
 from faultless.servers.obsidian.note import version_of
-from faultless.servers.obsidian.patch import Operation, TargetKind
-from faultless.servers.obsidian.shapes import MoveNote, PatchNote, ReadNote, WriteNote
-from faultless.servers.obsidian.trash import Trash
+from faultless.servers.obsidian.settings import Settings
+from faultless.servers.obsidian.store import Journal, Rename, Rewrite, Transaction, Trash
 from faultless.servers.obsidian.vault import Vault
 from tests.servers.obsidian.session import Session, snapshot
 
@@ -140,7 +139,7 @@ def test_an_edit_between_look_and_write_is_kept_and_told(
 ) -> None:
     """The stranger writes in the very last moment, just before the swap."""
     file = empty.put("a.md", "first")
-    swap = kernel.exchange
+    swap = files.exchange
     turns = itertools.count()
 
     def write_then_swap(one: str, other: str, *, folder: int) -> None:
@@ -148,7 +147,7 @@ def test_an_edit_between_look_and_write_is_kept_and_told(
             file.write_text("a stranger's edit")
         swap(one, other, folder=folder)
 
-    monkeypatch.setattr(kernel, "exchange", write_then_swap)
+    monkeypatch.setattr(files, "exchange", write_then_swap)
     fault = empty.fault("write_note", path="a.md", body="mine", overwrite=True)
     assert (fault.kind, file.read_text()) == (FaultKind.CONFLICT, "a stranger's edit")
     assert fault.details["current_version"] == version_of(b"a stranger's edit")
@@ -158,7 +157,7 @@ def test_a_move_that_meets_an_edit_is_undone_entirely(
     example: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = snapshot(example.root)
-    swap = kernel.exchange
+    swap = files.exchange
     turns = itertools.count()
 
     def write_then_swap(one: str, other: str, *, folder: int) -> None:
@@ -166,7 +165,7 @@ def test_a_move_that_meets_an_edit_is_undone_entirely(
             (example.root / "Projects/Garten 2026/Beete und Wege.md").write_text("a stranger's edit")
         swap(one, other, folder=folder)
 
-    monkeypatch.setattr(kernel, "exchange", write_then_swap)
+    monkeypatch.setattr(files, "exchange", write_then_swap)
     fault = example.fault("move_note", source="Projects/Garten 2026/Plan.md", destination="x.md")
     assert fault.kind is FaultKind.CONFLICT
     before["Projects/Garten 2026/Beete und Wege.md"] = b"a stranger's edit"
@@ -177,14 +176,14 @@ def test_a_name_taken_in_the_last_moment_undoes_the_move(
     example: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = snapshot(example.root)
-    rename = kernel.rename_new
+    rename = files.rename_new
 
     def take_then_rename(old: str, new: str, *, old_folder: int, new_folder: int) -> None:
         if new == "x.md":
             (example.root / "x.md").write_text("was quicker")
         rename(old, new, old_folder=old_folder, new_folder=new_folder)
 
-    monkeypatch.setattr(kernel, "rename_new", take_then_rename)
+    monkeypatch.setattr(files, "rename_new", take_then_rename)
     fault = example.fault("move_note", source="Projects/Garten 2026/Plan.md", destination="x.md")
     assert fault.kind is FaultKind.CONFLICT
     assert snapshot(example.root) == {**before, "x.md": b"was quicker"}
@@ -197,7 +196,7 @@ def test_a_system_without_the_newer_calls_gives_the_same_answers(
     def refuse(*_: object, **__: object) -> None:
         raise OSError(38, "Function not implemented")
 
-    monkeypatch.setattr(kernel, "_renameat2", refuse)
+    monkeypatch.setattr(files, "_renameat2", refuse)
     if "link" in lacking:
         monkeypatch.setattr(os, "link", refuse)
     example.call("write_note", path="Home.md", body="new", overwrite=True)
@@ -280,7 +279,7 @@ def test_whatever_two_clients_do_at_once_each_note_is_a_version_somebody_wrote(
     versions = {version_of(b"start")}
     for name in "abc":
         (tmp_path / f"{name}.md").write_text("start")
-    vaults = [Vault(tmp_path), Vault(tmp_path)]
+    vaults = [Vault(Settings(root=tmp_path)), Vault(Settings(root=tmp_path))]
 
     def work(number: int) -> None:
         chance = random.Random(seed * 10 + number)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from faultless.servers.obsidian import kernel, watch
+from faultless.servers.obsidian import watch
 from tests.servers.obsidian.session import Session, copy_example, snapshot
 
 
@@ -160,7 +160,7 @@ def test_without_room_for_watches_the_vault_is_swept(tmp_path: Path, monkeypatch
     def refuse(_inotify: int, _folder: int) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(kernel, "add_watch", refuse)
+    monkeypatch.setattr(watch, "add_watch", refuse)
     session = Session(tmp_path)
     session.put("a.md", "word")
     assert session.call("health_check")["freshness"] == "swept"

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faultless.contract import Fault
-from faultless.servers.obsidian.links import Link, LinkStyle, find_canvas_links, find_links
-from faultless.servers.obsidian.relink import Move, relink
-from faultless.servers.obsidian.resolve import Lookup
+from faultless.servers.obsidian.links import Link, LinkStyle, Lookup, find_canvas_links, find_links
+from faultless.servers.obsidian.moving import Move, relink
 
 VAULT = [
     "Home.md",

@@ -5,9 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faultless.contract import Fault, FaultKind, Json
-from faultless.servers.obsidian import frontmatter
-from faultless.servers.obsidian.note import Note
-from faultless.servers.obsidian.splice import same
+from faultless.servers.obsidian.note import Note, edit_fields, read_fields, read_quickly
+from faultless.servers.obsidian.yaml_text import is_same_value
 
 SCALARS = st.one_of(
     st.none(),
@@ -38,9 +37,9 @@ def test_any_bytes_come_back_unchanged(data: bytes) -> None:
 @settings(max_examples=40)
 @given(FIELDS, BODIES)
 def test_a_written_note_reads_back_as_what_was_written(fields: dict[str, Json], body: str) -> None:
-    note = Note.blank().with_fields(fields, keep_others=True).with_body(body)
+    note = Note.of_text("").with_fields(fields, keep_others=True).with_body(body)
     again = Note.parse(note.encode())
-    assert same(again.fields, fields)
+    assert is_same_value(again.fields, fields)
     assert again.body == body
 
 
@@ -49,16 +48,16 @@ def test_a_written_note_reads_back_as_what_was_written(fields: dict[str, Json], 
 def test_merging_sets_the_new_fields_and_keeps_the_others(
     old: dict[str, Json], new: dict[str, Json], newline: str
 ) -> None:
-    text = frontmatter.edit("", old, keep_others=True, newline=newline)
-    merged = frontmatter.edit(text, new, keep_others=True, newline=newline)
-    assert same(frontmatter.read(merged), {**old, **new})
+    text = edit_fields("", old, keep_others=True, newline=newline)
+    merged = edit_fields(text, new, keep_others=True, newline=newline)
+    assert is_same_value(read_fields(merged), {**old, **new})
 
 
 @settings(max_examples=40)
 @given(FIELDS, FIELDS)
 def test_replacing_leaves_exactly_the_new_fields(old: dict[str, Json], new: dict[str, Json]) -> None:
-    text = frontmatter.edit("", old, keep_others=True)
-    assert same(frontmatter.read(frontmatter.edit(text, new, keep_others=False)), new)
+    text = edit_fields("", old, keep_others=True)
+    assert is_same_value(read_fields(edit_fields(text, new, keep_others=False)), new)
 
 
 HAND_WRITTEN = """\
@@ -85,7 +84,7 @@ yes: no
 
 
 def test_reading_keeps_dates_and_old_booleans_as_text() -> None:
-    assert frontmatter.read(HAND_WRITTEN) == {
+    assert read_fields(HAND_WRITTEN) == {
         "title": "Weekly  review",
         "date": "2024-01-02",
         "tags": ["project/alpha", "review"],
@@ -120,7 +119,7 @@ def test_an_edit_changes_only_its_own_bytes(
     wanted: dict[str, Json], before: str, after: str, newline: str
 ) -> None:
     text, before, after = (part.replace("\n", newline) for part in (HAND_WRITTEN, before, after))
-    assert frontmatter.edit(text, wanted, keep_others=True, newline=newline) == text.replace(before, after, 1)
+    assert edit_fields(text, wanted, keep_others=True, newline=newline) == text.replace(before, after, 1)
 
 
 def test_corrupt_yaml_is_a_parse_error_that_counts_lines_from_the_top_of_the_note() -> None:
@@ -135,7 +134,7 @@ def test_corrupt_yaml_is_a_parse_error_that_counts_lines_from_the_top_of_the_not
 )
 def test_yaml_that_would_lose_something_is_refused(text: str) -> None:
     with pytest.raises(Fault, match="not valid YAML") as caught:
-        frontmatter.read(text)
+        read_fields(text)
     assert caught.value.kind is FaultKind.PARSE_ERROR
 
 
@@ -144,18 +143,16 @@ def test_an_exploding_anchor_is_refused_quickly() -> None:
     for one, other in zip("abcdefgh", "bcdefghi", strict=True):
         lines.append(f"{other}: &{other} [{','.join(['*' + one] * 9)}]")
     with pytest.raises(Fault) as caught:
-        frontmatter.read("\n".join(lines))
+        read_fields("\n".join(lines))
     assert caught.value.kind is FaultKind.TOO_LARGE
 
 
 def test_an_edit_that_anchors_forbid_is_refused_and_replace_still_works() -> None:
     text = "base: &b [1]\nother: *b\n"
     with pytest.raises(Fault) as caught:
-        frontmatter.edit(text, {"base": [2]}, keep_others=True)
+        edit_fields(text, {"base": [2]}, keep_others=True)
     assert caught.value.kind is FaultKind.UNSUPPORTED
-    assert frontmatter.edit(text, {"base": [2]}, keep_others=False) == "base: \n  - 2\n".replace(
-        ": \n", ":\n"
-    )
+    assert edit_fields(text, {"base": [2]}, keep_others=False) == "base: \n  - 2\n".replace(": \n", ":\n")
 
 
 @pytest.mark.parametrize(
@@ -190,8 +187,8 @@ def test_latin_1_is_shown_but_never_rewritten() -> None:
 @settings(max_examples=40)
 @given(FIELDS)
 def test_the_quick_reader_agrees_with_the_exact_one(fields: dict[str, Json]) -> None:
-    text = frontmatter.edit("", fields, keep_others=True)
-    quick, exact = frontmatter.glance(text), frontmatter.read(text)
+    text = edit_fields("", fields, keep_others=True)
+    quick, exact = read_quickly(text), read_fields(text)
     assert quick.keys() == exact.keys()
     for name, value in exact.items():
         assert (

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultless.contract import Fault, FaultKind, Json
+from faultless.servers.obsidian.inputs import Operation, PatchNote, TargetKind
 from faultless.servers.obsidian.links import find_links
+from faultless.servers.obsidian.markdown import find_blocks, find_code, find_headings
 from faultless.servers.obsidian.note import Note
-from faultless.servers.obsidian.outline import find_blocks, find_code, find_headings
-from faultless.servers.obsidian.patch import Operation, Patch, TargetKind, apply_patch
+from faultless.servers.obsidian.patch import apply_patch
 
 DAILY = """\
 ---
@@ -51,10 +52,20 @@ under it
 last"""
 
 
+def _make_patch(operation: str, kind: str, target: str, content: Json) -> PatchNote:
+    return PatchNote(
+        path="a.md",
+        operation=Operation(operation),
+        target_type=TargetKind(kind),
+        target=target,
+        content=content,
+    )
+
+
 def _patched(
     kind: str, target: str, operation: str, content: Json, *, text: str = DAILY, **more: bool
 ) -> str:
-    patch = Patch(Operation(operation), TargetKind(kind), target, content, **more)
+    patch = _make_patch(operation, kind, target, content).model_copy(update=more)
     return apply_patch(Note.parse(text.encode()), patch).encode().decode()
 
 
@@ -179,7 +190,7 @@ def test_an_insertion_leaves_all_old_text_in_place(
     kind, target = targets[pick % len(targets)]
     note = Note.parse(text.encode())
     try:
-        body = apply_patch(note, Patch(operation, kind, target, "new")).body
+        body = apply_patch(note, _make_patch(operation, kind, target, "new")).body
     except Fault as fault:
         assert fault.kind is FaultKind.INVALID_PARAMS  # noqa: PT017 - twins are refused
         return

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from faultless.contract import Fault, FaultKind
-from faultless.servers.obsidian.scope import Scope
 from tests.servers.obsidian.session import Session, snapshot
 
 SECRET = "TOP-SECRET-CANARY"
@@ -92,7 +91,7 @@ def besieged(tmp_path: Path) -> Iterator[Session]:
     for name, target in targets.items():
         (root / name).symlink_to(target)
     os.mkfifo(root / "pipe.md")
-    session = Session(root, Scope(deny=("Approved", "Done", "Rejected", "Geheim\u00e4")))
+    session = Session(root, deny=("Geheim\u00e4",))
     yield session
     session.close()
 
@@ -229,7 +228,7 @@ def _outcome(session: Session, tool: str) -> str:
 
 def test_scopes_are_kept(tmp_path: Path) -> None:
     (tmp_path / "vault/Projects").mkdir(parents=True)
-    only_read = Session(tmp_path / "vault", Scope(read_only=True))
+    only_read = Session(tmp_path / "vault", read_only=True)
     only_read.put("a.md", "text")
     before = _everything(tmp_path)
     for tool, arguments in _attempts("a.md")[1:4]:
@@ -238,7 +237,7 @@ def test_scopes_are_kept(tmp_path: Path) -> None:
     assert only_read.call("health_check")["access"] == "read_only"
     assert _everything(tmp_path) == before
     only_read.close()
-    scoped = Session(tmp_path / "vault", Scope(allow_write=("Projects/**", "*.inbox.md")))
+    scoped = Session(tmp_path / "vault", allow_write=("Projects/**", "*.inbox.md"))
     assert scoped.fault("write_note", path="b.md", body="x").kind is FaultKind.PERMISSION_DENIED
     assert (
         scoped.fault("move_note", source="a.md", destination="Projects/a.md").kind
@@ -258,7 +257,7 @@ def test_scopes_are_kept(tmp_path: Path) -> None:
 def test_the_approval_folders_are_open_only_to_who_says_so(tmp_path: Path) -> None:
     (tmp_path / "Approved").mkdir()
     (tmp_path / "Approved/x.md").write_text("x")
-    closed, opened = Session(tmp_path), Session(tmp_path, Scope(deny=()))
+    closed, opened = Session(tmp_path), Session(tmp_path, allow_approvals=True)
     assert closed.fault("read_note", path="Approved/x.md").kind is FaultKind.PERMISSION_DENIED
     assert (
         closed.fault("move_note", source="Approved/x.md", destination="x.md").kind

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultless.contract import FaultKind
-from faultless.servers.obsidian import search, texts
-from faultless.servers.obsidian.texts import Texts, fold_text, text_of
+from faultless.servers.obsidian import index, search
+from faultless.servers.obsidian.index import Texts, fold_text, text_of
 from tests.servers.obsidian.session import Session
 
 PLAN = "Projects/Garten 2026/Plan.md"
@@ -170,18 +170,18 @@ def test_the_packed_index_finds_what_a_plain_scan_finds(
     changes: list[tuple[int, bool, str]], query: str
 ) -> None:
     small = pytest.MonkeyPatch()
-    small.setattr(texts, "SEGMENT_NOTES", 8)
-    small.setattr(texts, "_DENSE", 2)
-    index, plain = Texts(), dict[str, bytes]()
+    small.setattr(index, "SEGMENT_NOTES", 8)
+    small.setattr(index, "_DENSE", 2)
+    texts, plain = Texts(), dict[str, bytes]()
     for number, remove, body in changes:
         path = f"note {number}.md"
         if remove:
-            index.remove(path)
+            texts.remove(path)
             plain.pop(path, None)
         else:
-            index.put(path, text_of(path, body.encode()))
+            texts.put(path, text_of(path, body.encode()))
             plain[path] = fold_text(body)
     small.undo()
     needle = fold_text(query)
-    assert index.find(needle).bodies == {path for path, body in plain.items() if needle in body}
-    assert dict(index.bodies(plain)) == plain
+    assert texts.find(needle).bodies == {path for path, body in plain.items() if needle in body}
+    assert dict(texts.bodies(plain)) == plain

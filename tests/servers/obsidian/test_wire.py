@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import click
 import psutil
 import pytest
 
+from faultless.cli.lookup import load
+from faultless.cli.options import ServerCommand, settings_options
 from faultless.contract import Fault, FaultKind
 from faultless.contract.reader import read
 from faultless.kit.testing import ERAS, Era, WireClient, connect, golden
 from faultless.kit.toolset import Toolset
-from faultless.servers.obsidian import server
 from tests.servers.obsidian.session import copy_example
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -94,8 +94,11 @@ def test_every_fault_has_the_shape_of_its_dialect(tmp_path: Path) -> None:
 
 def _serve_in_memory(*words: str) -> Toolset:
     """As `serve` builds it from these words."""
-    parsed = click.Command("obsidian", params=list(server.options)).make_context("obsidian", list(words))
-    return server.build(Path("nowhere"), parsed.params)
+    kind = load("obsidian")
+    command = ServerCommand("obsidian", kind, params=list(settings_options(kind)))
+    parsed = command.make_context("obsidian", list(words))
+    assert kind.settings is not None
+    return kind.build_toolset(kind.settings(root=Path("nowhere"), **parsed.params))
 
 
 def _outcomes(toolset: Toolset, *calls: tuple[str, dict[str, str]]) -> list[str]:

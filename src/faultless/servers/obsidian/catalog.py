@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from faultless.kit import log
-from faultless.servers.obsidian.resolve import Lookup
+from faultless.servers.obsidian.links import Lookup
 from faultless.servers.obsidian.store import is_temp
 from faultless.servers.obsidian.watch import Watcher, open_watcher
 
 if TYPE_CHECKING:
+    from faultless.servers.obsidian.files import Tree
     from faultless.servers.obsidian.scope import Scope
-    from faultless.servers.obsidian.tree import Tree
 
 # A file written less than this before it was read may be written again without its date changing.
-SETTLED_AFTER_NS = 2_000_000_000
+_SETTLED_AFTER_NS = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,8 @@ class Catalog:
         self._changes = Changes()
         dirty = self._watcher.drain() if self._watcher is not None else None
         if dirty is None or dirty.all or not self._scanned:
-            self._scan_all()
+            self._scanned = True
+            self._scan("")
             return self._changes
         for folder, name in dirty.names:
             if folder in self._folders:
@@ -99,7 +100,7 @@ class Catalog:
 
     def count_notes(self, *, watch: bool) -> int:
         """By names alone, in a fraction of a scan's time. With `watch` every folder is watched on the way, so
-        that `is_watching` is settled; without, nothing here is changed and any thread may ask.
+        that `is_watching` is final; without, nothing here is changed and any thread may ask.
         """
         count = 0
 
@@ -107,30 +108,20 @@ class Catalog:
             nonlocal count
             if watch:
                 self._watch(folder, here)
-            notes, folders = self._glance(folder, f"{here}/" if here else "")
-            count += notes
+            prefix, folders = f"{here}/" if here else "", []
+            with os.scandir(folder) as entries:
+                for item in entries:
+                    path = prefix + item.name
+                    if not self._scope.can_see(path):
+                        continue
+                    if item.is_dir(follow_symlinks=False):
+                        folders.append(path)
+                    elif self._scope.is_note(path) and item.is_file(follow_symlinks=False):
+                        count += 1
             return folders
 
         self._tree.visit("", enter, lambda _: None)
         return count
-
-    def _glance(self, folder: int, prefix: str) -> tuple[int, list[str]]:
-        """How many notes a folder holds, and its folders; no file is asked for its date."""
-        notes, folders = 0, []
-        with os.scandir(folder) as entries:
-            for item in entries:
-                path = prefix + item.name
-                if not self._scope.can_see(path):
-                    continue
-                if item.is_dir(follow_symlinks=False):
-                    folders.append(path)
-                elif self._scope.is_note(path) and item.is_file(follow_symlinks=False):
-                    notes += 1
-        return notes, folders
-
-    def _scan_all(self) -> None:
-        self._scanned = True
-        self._scan("")
 
     def _scan(self, path: str) -> None:
         self._tree.visit(path, self._list, self._forget)
@@ -203,7 +194,7 @@ class Catalog:
             self._add_other(path)
             return
         old = self.notes.get(path)
-        settled = time.time_ns() - status.st_mtime_ns > SETTLED_AFTER_NS
+        settled = time.time_ns() - status.st_mtime_ns > _SETTLED_AFTER_NS
         entry = Entry(
             status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_nlink, settled
         )

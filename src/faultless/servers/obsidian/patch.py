@@ -2,50 +2,32 @@
 
 from __future__ import annotations
 
-import difflib
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from faultless.contract import Fault, FaultKind, Json
-from faultless.servers.obsidian.outline import Block, Heading, find_blocks, find_code, find_headings
+from faultless.contract.text import find_near
+from faultless.servers.obsidian.inputs import Operation, PatchNote, TargetKind
+from faultless.servers.obsidian.markdown import (
+    Heading,
+    Splice,
+    apply_splices,
+    find_blocks,
+    find_code,
+    find_headings,
+)
 
 if TYPE_CHECKING:
     from faultless.servers.obsidian.note import Note
 
-TRAIL_MARK = "::"
-MOST_CANDIDATES = 20
-NEW_HEADING_LEVEL = 2
-LOWEST_LEVEL = 6
+_TRAIL_MARK = "::"
+_MOST_CANDIDATES = 20
+_NEW_HEADING_LEVEL = 2
+_LOWEST_LEVEL = 6
 
 
-class Operation(StrEnum):
-    APPEND = "append"
-    PREPEND = "prepend"
-    REPLACE = "replace"
-    INSERT_BEFORE = "insert_before"
-    INSERT_AFTER = "insert_after"
-
-
-class TargetKind(StrEnum):
-    NOTE = "note"
-    HEADING = "heading"
-    BLOCK = "block"
-    FRONTMATTER = "frontmatter"
-
-
-@dataclass(frozen=True, slots=True)
-class Patch:
-    operation: Operation
-    kind: TargetKind
-    target: str
-    content: Json
-    subsections: bool = True
-    create_missing: bool = False
-
-
-def apply_patch(note: Note, patch: Patch) -> Note:
-    if patch.kind is TargetKind.FRONTMATTER:
+def apply_patch(note: Note, patch: PatchNote) -> Note:
+    if patch.target_type is TargetKind.FRONTMATTER:
         return note.with_fields({patch.target: _new_value(note, patch)}, keep_others=True)
     if not isinstance(patch.content, str):
         raise Fault(
@@ -53,58 +35,11 @@ def apply_patch(note: Note, patch: Patch) -> Note:
             "content must be text unless the target is a frontmatter key",
             hint="send the content as a string",
         )
-    content = note.in_style(patch.content)
-    start, end, text = _PLACES[patch.kind](note, patch, content)
-    return replace(note, body=note.body[:start] + text + note.body[end:]).fenced()
+    splice = _PLACES[patch.target_type](note, patch, note.in_style(patch.content))
+    return replace(note, body=apply_splices(note.body, [splice])).fenced()
 
 
-def _in_note(note: Note, patch: Patch, content: str) -> tuple[int, int, str]:
-    if patch.operation is Operation.REPLACE:
-        return 0, len(note.body), content
-    if patch.operation in {Operation.PREPEND, Operation.INSERT_BEFORE}:
-        return 0, 0, _closed(note, content) if note.body else content
-    end = len(note.body)
-    return end, end, _gap(note, end) + _closed(note, content)
-
-
-def _in_section(note: Note, patch: Patch, content: str) -> tuple[int, int, str]:
-    heading = _choose_heading(note, patch)
-    if heading is None:
-        return _new_section(note, patch, content)
-    body = note.body
-    stop = heading.end if patch.subsections else heading.own_end
-    if patch.operation is Operation.INSERT_BEFORE:
-        return heading.start, heading.start, _closed(note, content)
-    if patch.operation is Operation.INSERT_AFTER:
-        return stop, stop, _gap(note, stop) + _closed(note, content)
-    if patch.operation is Operation.PREPEND:
-        return heading.content, heading.content, _gap(note, heading.content) + _closed(note, content)
-    last = _content_end(body, heading.content, stop)
-    if patch.operation is Operation.APPEND:
-        return last, last, _gap(note, last) + _closed(note, content)
-    first = _content_start(body, heading.content, last)
-    return first, last, _gap(note, first) + _closed(note, content)
-
-
-def _in_block(note: Note, patch: Patch, content: str) -> tuple[int, int, str]:
-    block = _choose_block(note, patch)
-    newline = note.newline or "\n"
-    inner = content.rstrip("\r\n")
-    if patch.operation is Operation.REPLACE:
-        return block.start, block.text_end, inner
-    if patch.operation is Operation.APPEND:
-        return block.text_end, block.text_end, newline + inner
-    if patch.operation is Operation.PREPEND:
-        return block.start, block.start, inner + newline
-    if patch.operation is Operation.INSERT_BEFORE:
-        return block.line_start, block.line_start, _closed(note, content)
-    return block.end, block.end, _gap(note, block.end) + _closed(note, content)
-
-
-_PLACES = {TargetKind.NOTE: _in_note, TargetKind.HEADING: _in_section, TargetKind.BLOCK: _in_block}
-
-
-def _new_value(note: Note, patch: Patch) -> Json:
+def _new_value(note: Note, patch: PatchNote) -> Json:
     """A list grows by an item or by a list's items; a text grows by text; replace sets."""
     old = note.fields.get(patch.target)
     new = patch.content
@@ -129,55 +64,86 @@ def _new_value(note: Note, patch: Patch) -> Json:
     )
 
 
-def _choose_heading(note: Note, patch: Patch) -> Heading | None:
-    headings = find_headings(note.body, find_code(note.body))
-    wanted = patch.target.lstrip("#").strip()
-    trail = tuple(part.strip() for part in wanted.split(TRAIL_MARK))
-    exact = [one for one in headings if one.title == wanted or _ends_with(one.trail, trail)]
-    folded = tuple(part.casefold() for part in trail)
-    loose = [one for one in headings if _ends_with(tuple(name.casefold() for name in one.trail), folded)]
-    found = exact or loose
-    names = [TRAIL_MARK.join(one.trail) for one in headings]
-    if len(found) == 1:
-        return found[0]
-    whole = [one for one in found if one.trail == trail]
-    if len(whole) == 1:
-        return whole[0]
-    if found:
-        raise _ambiguous("heading", patch.target, [TRAIL_MARK.join(one.trail) for one in found])
-    if patch.create_missing:
-        return None
-    raise _missing("heading", patch.target, names)
+def _in_note(note: Note, patch: PatchNote, content: str) -> Splice:
+    end = len(note.body)
+    if patch.operation is Operation.REPLACE:
+        return Splice(0, end, content)
+    if patch.operation in {Operation.PREPEND, Operation.INSERT_BEFORE}:
+        return Splice(0, 0, _closed(note, content) if note.body else content)
+    return Splice(end, end, _gap(note, end) + _closed(note, content))
 
 
-def _choose_block(note: Note, patch: Patch) -> Block:
+def _in_section(note: Note, patch: PatchNote, content: str) -> Splice:
+    heading = _choose_heading(note, patch.target)
+    if heading is None and patch.create_missing:
+        return _make_section(note, patch.target, content)
+    if heading is None:
+        raise _missing_heading(note, patch.target)
+    stop = heading.end if patch.subsections else heading.own_end
+    if patch.operation is Operation.INSERT_BEFORE:
+        start = end = heading.start
+    elif patch.operation is Operation.INSERT_AFTER:
+        start = end = stop
+    elif patch.operation is Operation.PREPEND:
+        start = end = heading.content
+    else:
+        start, end = _bound_text(note.body, heading.content, stop)
+        start = end if patch.operation is Operation.APPEND else start
+    return Splice(start, end, _gap(note, start) + _closed(note, content))
+
+
+def _in_block(note: Note, patch: PatchNote, content: str) -> Splice:
     blocks = find_blocks(note.body, find_code(note.body))
-    wanted = patch.target.lstrip("^")
-    found = [block for block in blocks if block.name == wanted]
-    if len(found) > 1:
-        raise _ambiguous("block id", patch.target, [block.name for block in found])
+    found = [block for block in blocks if block.name == patch.target.lstrip("^")]
     if not found:
         raise _missing("block id", patch.target, [block.name for block in blocks])
-    return found[0]
+    if len(found) > 1:
+        raise _ambiguous("block id", patch.target, [block.name for block in found])
+    block, newline, inner = found[0], note.newline or "\n", content.rstrip("\r\n")
+    if patch.operation is Operation.REPLACE:
+        return Splice(block.start, block.text_end, inner)
+    if patch.operation is Operation.APPEND:
+        return Splice(block.text_end, block.text_end, newline + inner)
+    if patch.operation is Operation.PREPEND:
+        return Splice(block.start, block.start, inner + newline)
+    if patch.operation is Operation.INSERT_BEFORE:
+        return Splice(block.line_start, block.line_start, _closed(note, content))
+    return Splice(block.end, block.end, _gap(note, block.end) + _closed(note, content))
 
 
-def _new_section(note: Note, patch: Patch, content: str) -> tuple[int, int, str]:
+_PLACES = {TargetKind.NOTE: _in_note, TargetKind.HEADING: _in_section, TargetKind.BLOCK: _in_block}
+
+
+def _choose_heading(note: Note, target: str) -> Heading | None:
+    """The one heading of that name or trail; None where there is none."""
+    headings = find_headings(note.body, find_code(note.body))
+    wanted = target.lstrip("#").strip()
+    trail = tuple(part.strip() for part in wanted.split(_TRAIL_MARK))
+    folded = tuple(part.casefold() for part in trail)
+    found = [one for one in headings if one.title == wanted or one.trail[-len(trail) :] == trail] or [
+        one for one in headings if tuple(name.casefold() for name in one.trail[-len(trail) :]) == folded
+    ]
+    whole = [one for one in found if one.trail == trail]
+    if len(found) > 1 and len(whole) != 1:
+        raise _ambiguous("heading", target, [_TRAIL_MARK.join(one.trail) for one in found])
+    return next(iter(whole or found), None)
+
+
+def _make_section(note: Note, target: str, content: str) -> Splice:
     """A missing heading is made at the end of its parent, or of the note."""
     newline = note.newline or "\n"
-    *parents, title = patch.target.lstrip("#").strip().split(TRAIL_MARK)
-    level, stop = NEW_HEADING_LEVEL, len(note.body)
+    *parents, title = target.lstrip("#").strip().split(_TRAIL_MARK)
+    level, stop = _NEW_HEADING_LEVEL, len(note.body)
     if parents:
-        parent = _choose_heading(note, replace(patch, target=TRAIL_MARK.join(parents), create_missing=False))
-        if parent is not None:
-            level, stop = min(parent.level + 1, LOWEST_LEVEL), parent.end
+        above = _TRAIL_MARK.join(parents)
+        parent = _choose_heading(note, above)
+        if parent is None:
+            raise _missing_heading(note, above)
+        level, stop = min(parent.level + 1, _LOWEST_LEVEL), parent.end
     heading = f"{'#' * level} {title.strip()}{newline}{newline}"
     blank = newline if note.body[:stop].strip() and not note.body[:stop].endswith(newline * 2) else ""
     tail = newline if stop < len(note.body) else ""
-    return stop, stop, _gap(note, stop) + blank + heading + _closed(note, content) + tail
-
-
-def _ends_with(trail: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-    return trail[-len(wanted) :] == wanted
+    return Splice(stop, stop, _gap(note, stop) + blank + heading + _closed(note, content) + tail)
 
 
 def _gap(note: Note, place: int) -> str:
@@ -189,39 +155,37 @@ def _closed(note: Note, content: str) -> str:
     return content if content.endswith("\n") or not content else content + (note.newline or "\n")
 
 
-def _content_end(body: str, start: int, stop: int) -> int:
-    """After the last line with text: blank lines before the next heading stay where they are."""
-    text = body[start:stop].rstrip()
-    if not text:
-        return start
-    end = body.find("\n", start + len(text), stop)
-    return stop if end < 0 else end + 1
-
-
-def _content_start(body: str, start: int, stop: int) -> int:
+def _bound_text(body: str, start: int, stop: int) -> tuple[int, int]:
+    """From the first line with text to after the last: blank lines around it stay where they are."""
     text = body[start:stop]
     lead = len(text) - len(text.lstrip())
-    return start + text.rfind("\n", 0, lead) + 1
+    kept = len(text.rstrip())
+    if not kept:
+        return start, start
+    line_end = text.find("\n", kept)
+    return start + text.rfind("\n", 0, lead) + 1, stop if line_end < 0 else start + line_end + 1
+
+
+def _missing_heading(note: Note, target: str) -> Fault:
+    headings = find_headings(note.body, find_code(note.body))
+    return _missing("heading", target, [_TRAIL_MARK.join(one.trail) for one in headings])
+
+
+def _missing(what: str, target: str, names: list[str]) -> Fault:
+    close = find_near(target, names, cutoff=0.4)
+    candidates = close + [name for name in names if name not in close]
+    return Fault(
+        FaultKind.NOT_FOUND,
+        f"the note has no {what} {target!r}",
+        hint=f"did you mean {close[0]!r}?" if close else "read the note to see what it has",
+        details={"candidates": list[Json](candidates[:_MOST_CANDIDATES])},
+    )
 
 
 def _ambiguous(what: str, target: str, candidates: list[str]) -> Fault:
     return Fault(
         FaultKind.INVALID_PARAMS,
         f"the {what} {target!r} stands {len(candidates)} times in the note",
-        hint=f"name its parents too, like Parent{TRAIL_MARK}Child, or rename one of them",
-        details={"candidates": list[Json](candidates[:MOST_CANDIDATES])},
-    )
-
-
-def _missing(what: str, target: str, names: list[str]) -> Fault:
-    close = difflib.get_close_matches(target, names, n=3, cutoff=0.4)
-    return Fault(
-        FaultKind.NOT_FOUND,
-        f"the note has no {what} {target!r}",
-        hint=f"did you mean {close[0]!r}?" if close else "read the note to see what it has",
-        details={
-            "candidates": list[Json](
-                (close + [name for name in names if name not in close])[:MOST_CANDIDATES]
-            )
-        },
+        hint=f"name its parents too, like Parent{_TRAIL_MARK}Child, or rename one of them",
+        details={"candidates": list[Json](candidates[:_MOST_CANDIDATES])},
     )

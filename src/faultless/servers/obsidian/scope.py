@@ -5,19 +5,18 @@ from __future__ import annotations
 import posixpath
 import re
 import unicodedata
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from faultless.contract import Fault, FaultKind
+from faultless.servers.obsidian.faults import refused
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from faultless.kit.root import Root
+    from faultless.servers.obsidian.settings import Settings
 
-NOTE_SUFFIXES = (".md",)
+NOTE_SUFFIX = ".md"
 # A person's approval lives here; a server that an agent drives must not be able to give it.
-APPROVAL_FOLDERS = ("Approved", "Done", "Rejected")
+_APPROVAL_FOLDERS = ("Approved", "Done", "Rejected")
 # Broken on some system the vault may be synced to, or unable to stand in a link.
 _BAD_IN_NAMES = re.compile(r'[\\:*?"<>|#^\[\]\x00-\x1f\x7f]')
 _NOT_UTF8 = re.compile("[\ud800-\udfff]")  # how Python shows a byte of a name that is not UTF-8
@@ -59,23 +58,19 @@ def _translate(glob: str) -> str:
     return f"(?:{pattern}{re.escape(text[last:])}(?:/.*)?\\Z)"
 
 
-@dataclass(frozen=True, slots=True)
 class Scope:
     """The rules the server was started with."""
 
-    read_only: bool = False
-    allow_write: tuple[str, ...] = ()
-    deny: tuple[str, ...] = APPROVAL_FOLDERS
-    suffixes: tuple[str, ...] = NOTE_SUFFIXES
-    _allowed: re.Pattern[str] | None = field(init=False)
-    _denied: re.Pattern[str] | None = field(init=False)
+    def __init__(self, settings: Settings) -> None:
+        self.read_only = settings.read_only
+        self._writable = settings.allow_write
+        self._allowed = _compile(settings.allow_write)
+        approvals = () if settings.allow_approvals else _APPROVAL_FOLDERS
+        self._denied = _compile((*settings.deny, *approvals))
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_allowed", _compile(self.allow_write))
-        object.__setattr__(self, "_denied", _compile(self.deny))
-
-    def is_note(self, path: str) -> bool:
-        return path.lower().endswith(self.suffixes)
+    @staticmethod
+    def is_note(path: str) -> bool:
+        return path.lower().endswith(NOTE_SUFFIX)
 
     def can_see(self, path: str) -> bool:
         """Quick for the index: no dot folder, nothing denied, no name that JSON cannot hold."""
@@ -88,25 +83,23 @@ class Scope:
     def require_visible(self, path: str) -> None:
         folded = fold_name(path)
         if any(part.startswith(".") for part in folded.split("/") if part != "."):
-            raise _denied(path, "hidden files and folders are off limits", "name a note outside dot folders")
+            raise refused(path, "hidden files and folders are off limits", "name a note outside dot folders")
         if self._denied is not None and self._denied.match(folded):
-            raise _denied(path, "this server is denied that folder", "ask the person who runs the server")
+            raise refused(path, "this server is denied that folder", "ask the person who runs the server")
 
     def require_note(self, path: str) -> None:
         self.require_visible(path)
         if not self.is_note(path):
-            wanted = " or ".join(self.suffixes)
-            raise _denied(
-                path, f"only notes ending in {wanted} may be used", f"did you mean {path}{self.suffixes[0]}?"
-            )
+            why = f"only notes ending in {NOTE_SUFFIX} may be used"
+            raise refused(path, why, f"did you mean {path}{NOTE_SUFFIX}?")
 
     def require_writable(self, path: str) -> None:
         self.require_note(path)
         if self.read_only:
-            raise _denied(path, "this server is read-only", "ask the person who runs it to allow writing")
+            raise refused(path, "this server is read-only", "ask the person who runs it to allow writing")
         if self._allowed is not None and not self._allowed.match(fold_name(path)):
-            allowed = ", ".join(self.allow_write)
-            raise _denied(path, "it lies outside the folders open for writing", f"write under {allowed}")
+            allowed = ", ".join(self._writable)
+            raise refused(path, "it lies outside the folders open for writing", f"write under {allowed}")
 
     def can_write(self, path: str) -> bool:
         """Whether a link in this file may be rewritten; canvases count with the notes."""
@@ -139,16 +132,8 @@ def require_good_name(path: str) -> None:
 def locate(root: Root, given: str) -> str:
     """The path inside the vault, links refused: a link would be a second door to a denied folder."""
     found = root.resolve(given)
-    relative = _below(root.path, found)
+    relative = found.relative_to(root.path).as_posix()
     plain = posixpath.normpath(given)
     if not plain.startswith("/") and plain != relative:
-        raise _denied(plain, "it goes through a symbolic link", f"use {relative} itself")
+        raise refused(plain, "it goes through a symbolic link", f"use {relative} itself")
     return relative
-
-
-def _below(top: Path, found: Path) -> str:
-    return found.relative_to(top).as_posix()
-
-
-def _denied(path: str, why: str, hint: str) -> Fault:
-    return Fault(FaultKind.PERMISSION_DENIED, f"{path!r} is refused: {why}", hint=hint)

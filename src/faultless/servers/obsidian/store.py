@@ -1,33 +1,42 @@
-"""Changing notes so that each is always whole and old or whole and new, whatever happens meanwhile."""
+"""Changing notes so that each is always whole and old or whole and new, whatever happens meanwhile.
+
+New content is written beside the old and exchanged with it in one step; what comes out is compared with what
+was read, then kept in the trash.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import stat
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from faultless.contract import Fault, FaultKind
+from faultless.contract import Fault
+from faultless.durable import write_atomically, write_new
 from faultless.kit import log
-from faultless.servers.obsidian import kernel
-from faultless.servers.obsidian.faults import explain, explained
-from faultless.servers.obsidian.journal import Journal, Rename, Rewrite, Transaction
+from faultless.servers.obsidian import faults, files
+from faultless.servers.obsidian.faults import explained
+from faultless.servers.obsidian.files import MOST_NOTE_BYTES, Content, Tree, read_at
 from faultless.servers.obsidian.note import version_of
-from faultless.servers.obsidian.tree import MOST_NOTE_BYTES, Content, Tree, read_at, too_large
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from faultless.servers.obsidian.trash import Trash
-
-TEMP_PREFIX = ".faultless-"
-TEMP_SUFFIX = ".tmp"
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_TEMP_PREFIX = ".faultless-"
+_TEMP_SUFFIX = ".tmp"
+_TRASH = ".trash/faultless"
+_JOURNAL = "journal.json"
+_RECOUNT_EVERY = 100
+_NEW_NOTE_MODE = 0o666  # less what the umask takes, as for any program of this user
 
 
 def is_temp(name: str) -> bool:
-    return name.startswith(TEMP_PREFIX)
+    return name.startswith(_TEMP_PREFIX)
 
 
 class Store:
@@ -61,7 +70,7 @@ class Store:
         with explained(path), self.tree.parent(path, create=True) as (folder, name):
             temp = self._stage(folder, data, like=None, path=path)
             try:
-                kernel.rename_new(temp, name, old_folder=folder, new_folder=folder)
+                files.rename_new(temp, name, old_folder=folder, new_folder=folder)
             except OSError:
                 _discard(folder, temp)
                 raise
@@ -77,7 +86,7 @@ class Store:
                 os.fsync(folder)
                 self._trash.take(folder, temp, path)
             except OSError:  # no room even for that: a fault must mean that nothing changed
-                kernel.exchange(temp, name, folder=folder)
+                files.exchange(temp, name, folder=folder)
                 _discard(folder, temp)
                 raise
 
@@ -89,7 +98,9 @@ class Store:
             staged: list[Rewrite] = []
             try:
                 for path, (old, data) in rewrites.items():
-                    staged.append(self._stage_rewrite(path, data, old))
+                    with self.tree.parent(path) as (folder, _):
+                        temp = self._stage(folder, data, like=old, path=path)
+                    staged.append(Rewrite(path, temp, version_of(old.data), version_of(data)))
                 transaction = Transaction(rename, tuple(staged), version_of(arriving))
                 self._journal.begin(transaction)
             except (OSError, Fault):
@@ -109,52 +120,37 @@ class Store:
             with suppress(OSError), self.tree.parent(path) as (folder, name):
                 self._trash.take(folder, name, path)
 
-    def _stage(self, folder: int, data: bytes, *, like: Content | None, path: str) -> str:
+    @staticmethod
+    def _stage(folder: int, data: bytes, *, like: Content | None, path: str) -> str:
         """The new content beside the old, on disk for certain, with its mode and owner."""
         if len(data) > MOST_NOTE_BYTES:
-            raise too_large(path, len(data))
-        temp = f"{TEMP_PREFIX}{secrets.token_hex(8)}{TEMP_SUFFIX}"
-        descriptor = os.open(temp, _NEW_FILE, 0o666, dir_fd=folder)
-        try:
-            with os.fdopen(descriptor, "wb", closefd=False) as file:
-                file.write(data)
-            if like is not None:
-                _copy_status(descriptor, like.status)
-            os.fsync(descriptor)
-        except OSError:
-            _discard(folder, temp)
-            raise
-        finally:
-            os.close(descriptor)
+            raise faults.too_large(path, len(data), MOST_NOTE_BYTES)
+        temp = f"{_TEMP_PREFIX}{secrets.token_hex(8)}{_TEMP_SUFFIX}"
+        write_new(temp, data, folder=folder, mode=_NEW_NOTE_MODE, like=like.status if like else None)
         return temp
-
-    def _stage_rewrite(self, path: str, data: bytes, seen: Content) -> Rewrite:
-        with self.tree.parent(path) as (folder, _):
-            temp = self._stage(folder, data, like=seen, path=path)
-        return Rewrite(path, temp, version_of(seen.data), version_of(data))
 
     def _swap(self, folder: int, temp: str, name: str, path: str, expected: str) -> None:
         """After the swap the temp name holds what the note was at that instant, so nothing slips between."""
         try:
-            kernel.exchange(temp, name, folder=folder)
+            files.exchange(temp, name, folder=folder)
         except OSError:
             _discard(folder, temp)
             raise
         found = _version_at(folder, temp, path)
         if found == expected:
             return
-        kernel.exchange(temp, name, folder=folder)
+        files.exchange(temp, name, folder=folder)
         self._trash.take(folder, temp, path)
-        raise changed_meanwhile(path, found)
+        raise faults.changed_meanwhile(path, found)
 
     def _carry_out(self, transaction: Transaction) -> None:
         for rewrite in transaction.rewrites:
             with self.tree.parent(rewrite.path) as (folder, name):
-                kernel.exchange(rewrite.temp, name, folder=folder)
+                files.exchange(rewrite.temp, name, folder=folder)
                 found = _version_at(folder, rewrite.temp, rewrite.path)
                 os.fsync(folder)
             if found != rewrite.old:
-                raise changed_meanwhile(rewrite.path, found)
+                raise faults.changed_meanwhile(rewrite.path, found)
         self._rename(transaction.rename.old, transaction.rename.new)
 
     def _rename(self, old: str, new: str) -> None:
@@ -162,7 +158,7 @@ class Store:
             self.tree.parent(old) as (source, old_name),
             self.tree.parent(new, create=True) as (goal, new_name),
         ):
-            kernel.rename_new(old_name, new_name, old_folder=source, new_folder=goal)
+            files.rename_new(old_name, new_name, old_folder=source, new_folder=goal)
             os.fsync(goal)
             os.fsync(source)
 
@@ -180,7 +176,9 @@ class Store:
     def _redo(self, transaction: Transaction) -> None:
         rename = transaction.rename
         for rewrite in transaction.rewrites:
-            here, aside = self._version(rewrite.path), self._version_of_temp(rewrite)
+            here, aside = self._version(rewrite.path), None
+            with suppress(OSError, Fault), self.tree.parent(rewrite.path) as (folder, _):
+                aside = _version_at(folder, rewrite.temp, rewrite.path)
             waiting = here == rewrite.old and aside == rewrite.new
             # The swap took an edit nobody had seen: the killed server had no time to put it back.
             took_too_much = here == rewrite.new and aside not in {rewrite.old, rewrite.new, None}
@@ -202,14 +200,14 @@ class Store:
         self._journal.end()
         self._drop(transaction.rewrites)
 
-    def _drop(self, rewrites: tuple[Rewrite, ...] | list[Rewrite]) -> None:
+    def _drop(self, rewrites: Sequence[Rewrite]) -> None:
         for rewrite in rewrites:
             with suppress(OSError), self.tree.parent(rewrite.path) as (folder, _):
                 self._trash.take(folder, rewrite.temp, rewrite.path)
 
     def _exchange(self, rewrite: Rewrite) -> None:
         with self.tree.parent(rewrite.path) as (folder, name):
-            kernel.exchange(rewrite.temp, name, folder=folder)
+            files.exchange(rewrite.temp, name, folder=folder)
             os.fsync(folder)
 
     def _version(self, path: str) -> str | None:
@@ -218,20 +216,6 @@ class Store:
         except (OSError, Fault):
             return None
 
-    def _version_of_temp(self, rewrite: Rewrite) -> str | None:
-        with suppress(OSError, Fault), self.tree.parent(rewrite.path) as (folder, _):
-            return _version_at(folder, rewrite.temp, rewrite.path)
-        return None
-
-
-def changed_meanwhile(path: str, version: str | None) -> Fault:
-    return Fault(
-        FaultKind.CONFLICT,
-        f"{path} was changed by somebody else meanwhile; nothing was written",
-        hint="read it again and repeat the change",
-        details={"path": path, "current_version": version},
-    )
-
 
 def _version_at(folder: int, name: str, path: str) -> str:
     try:
@@ -239,18 +223,141 @@ def _version_at(folder: int, name: str, path: str) -> str:
     except Fault:
         return "not a plain note any more"
     except OSError as error:
-        raise explain(error, path) from error
-
-
-def _copy_status(descriptor: int, status: os.stat_result) -> None:
-    """Mode always; owner where we may."""
-    os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
-    own = os.fstat(descriptor)
-    if (own.st_uid, own.st_gid) != (status.st_uid, status.st_gid):
-        with suppress(PermissionError):
-            os.fchown(descriptor, status.st_uid, status.st_gid)
+        raise faults.explain(error, path) from error
 
 
 def _discard(folder: int, temp: str) -> None:
     with suppress(OSError):
         os.unlink(temp, dir_fd=folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """`temp` lies beside `path` and holds version `new` before the swap, version `old` after it."""
+
+    path: str
+    temp: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    rename: Rename
+    rewrites: tuple[Rewrite, ...]
+    version_moved: str
+    """What the moved note holds when it arrives."""
+
+
+class Journal:
+    """At most one transaction, in the trash folder; to be used under the vault's lock."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+
+    def exists(self) -> bool:
+        return self._tree.status(f"{_TRASH}/{_JOURNAL}") is not None
+
+    def begin(self, transaction: Transaction) -> None:
+        """From here on the move will be completed, by us or by whoever comes next."""
+        self._write(transaction, forward=True)
+
+    def turn_back(self, transaction: Transaction) -> None:
+        """From here on it will be undone."""
+        self._write(transaction, forward=False)
+
+    def end(self) -> None:
+        with self._tree.folder(_TRASH) as folder:
+            with suppress(FileNotFoundError):
+                os.unlink(_JOURNAL, dir_fd=folder)
+            os.fsync(folder)
+
+    def load(self) -> tuple[Transaction, bool] | None:
+        try:
+            with self._tree.folder(_TRASH) as folder:
+                found = json.loads(read_at(folder, _JOURNAL, f"{_TRASH}/{_JOURNAL}").data)
+        except FileNotFoundError:
+            return None
+        except ValueError:  # not ours: we only ever put a whole one in place
+            log.error("the move journal cannot be read and is left alone")
+            return None
+        rewrites = tuple(Rewrite(**rewrite) for rewrite in found["rewrites"])
+        transaction = Transaction(Rename(**found["rename"]), rewrites, found["version_moved"])
+        return transaction, found["forward"]
+
+    def _write(self, transaction: Transaction, *, forward: bool) -> None:
+        data = json.dumps({**asdict(transaction), "forward": forward}).encode()
+        with self._tree.folder(_TRASH, create=True) as folder:
+            write_atomically(Path(_JOURNAL), data, folder=folder)
+
+
+class Trash:
+    """Bounded in bytes; what is thrown away lies under its own path, so a person can put it back."""
+
+    def __init__(self, tree: Tree, most_bytes: int) -> None:
+        self._tree = tree
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._until_recount = 0
+
+    def require_room(self) -> None:
+        """Fail before anything is replaced if the trash cannot be used."""
+        with self._tree.folder(_TRASH, create=True):
+            pass
+
+    def take(self, folder: int, name: str, path: str) -> None:
+        """Move a file of an open folder here, under the path it had in the vault."""
+        size = os.stat(name, dir_fd=folder, follow_symlinks=False).st_size
+        with self._tree.folder(_TRASH, create=True) as trash:
+            moment = _make_folder(trash)
+            with self._tree.parent(f"{_TRASH}/{moment}/{path}", create=True) as (place, base):
+                files.rename_new(name, base, old_folder=folder, new_folder=place)
+            self._bytes += size
+            self._until_recount -= 1
+            if self._bytes > self._most_bytes or self._until_recount <= 0:
+                self._prune(trash, keep=moment)
+
+    def _prune(self, trash: int, keep: str) -> None:
+        moments = sorted(name for name in os.listdir(trash) if name[0].isdigit())
+        sizes = {name: _weigh(trash, name) for name in moments}
+        total = sum(sizes.values())
+        for name in moments:
+            if total <= self._most_bytes or name == keep:
+                break
+            _remove(trash, name)
+            total -= sizes[name]
+        self._bytes = total
+        self._until_recount = _RECOUNT_EVERY
+
+
+def _make_folder(trash: int) -> str:
+    """Named after this moment, which no other has."""
+    while True:
+        name = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+        with suppress(FileExistsError):
+            os.mkdir(name, dir_fd=trash)
+            return name
+
+
+def _weigh(folder: int, name: str) -> int:
+    total = 0
+    for _, _, inner, here in os.fwalk(name, dir_fd=folder, follow_symlinks=False):
+        total += sum(os.stat(file, dir_fd=here, follow_symlinks=False).st_size for file in inner)
+    return total
+
+
+def _remove(folder: int, name: str) -> None:
+    for _, folders, plain, here in os.fwalk(name, dir_fd=folder, topdown=False, follow_symlinks=False):
+        for file in plain:
+            os.unlink(file, dir_fd=here)
+        for inner in folders:
+            status = os.stat(inner, dir_fd=here, follow_symlinks=False)
+            remove = os.rmdir if stat.S_ISDIR(status.st_mode) else os.unlink
+            remove(inner, dir_fd=here)
+    os.rmdir(name, dir_fd=folder)

@@ -8,29 +8,32 @@ from typing import TYPE_CHECKING
 from faultless.contract import Dialect
 from faultless.kit.toolset import Toolset
 from faultless.servers.obsidian import browsing, moving
-from faultless.servers.obsidian.shapes import (
+from faultless.servers.obsidian.inputs import (
     GetLinks,
-    Health,
     HealthCheck,
-    Links,
     ListNotes,
     ListTags,
-    Moved,
     MoveNote,
-    NoteAnswer,
-    NoteList,
-    Patched,
     PatchNote,
     ReadNote,
     SearchNotes,
+    WriteNote,
+)
+from faultless.servers.obsidian.outputs import (
+    Health,
+    Links,
+    Moved,
+    NoteAnswer,
+    NoteList,
+    Patched,
     SearchResult,
     TagList,
-    WriteNote,
     WrittenNote,
 )
+from faultless.servers.obsidian.vault import Vault
 
 if TYPE_CHECKING:
-    from faultless.servers.obsidian.vault import Vault
+    from faultless.servers.obsidian.settings import Settings
 
 INSTRUCTIONS = """\
 Notes of an Obsidian vault, as Markdown files. Paths are relative to the vault and end in .md. Nothing is
@@ -39,22 +42,16 @@ one use move_note, which keeps links whole. A conflict means somebody changed th
 """
 
 
-def make_toolset(vault: Vault) -> Toolset:
-    toolset = Toolset(
-        "obsidian",
-        version=version("faultless"),
-        dialect=Dialect.ERROR_KEY,
-        instructions=INSTRUCTIONS,
-    )
-    _add_reading(toolset, vault)
-    _add_browsing(toolset, vault)
-    _add_writing(toolset, vault)
-    return toolset
+def build_toolset(settings: Settings) -> Toolset:
+    return offer(Vault(settings))
 
 
-def _add_reading(toolset: Toolset, vault: Vault) -> None:
+def offer(vault: Vault) -> Toolset:
+    """The tools of a vault that somebody else opened and will close."""
+    toolset = Toolset("faultless-obsidian", version("faultless"), Dialect.ERROR_KEY, INSTRUCTIONS)
+
     @toolset.tool(read_only=True, idempotent=True, destructive=False, open_world=False)
-    def health_check(_: HealthCheck) -> Health:
+    def health_check(arguments: HealthCheck) -> Health:  # noqa: ARG001 - it has none, and every tool takes them
         """Say whether the vault can be reached, and how many notes it holds."""
         return vault.check_health()
 
@@ -71,8 +68,6 @@ def _add_reading(toolset: Toolset, vault: Vault) -> None:
         """List the links of a note: where it leads (outgoing), what leads to it (back), what is broken."""
         return browsing.get_links(vault, arguments)
 
-
-def _add_browsing(toolset: Toolset, vault: Vault) -> None:
     @toolset.tool(read_only=True, idempotent=True, destructive=False, open_world=False)
     def list_notes(arguments: ListNotes) -> NoteList:
         """List the notes of a folder, and its folders; optionally of all folders below it.
@@ -94,8 +89,6 @@ def _add_browsing(toolset: Toolset, vault: Vault) -> None:
         """List the tags in use with the number of notes that carry each, the commonest first."""
         return browsing.list_tags(vault, arguments)
 
-
-def _add_writing(toolset: Toolset, vault: Vault) -> None:
     @toolset.tool(read_only=False, idempotent=True, destructive=True, open_world=False)
     def write_note(arguments: WriteNote) -> WrittenNote:
         """Create a note, or set fields and the body of one that was read before.
@@ -119,3 +112,5 @@ def _add_writing(toolset: Toolset, vault: Vault) -> None:
         The destination must not exist. It happens entirely or not at all.
         """
         return moving.move_note(vault, arguments)
+
+    return toolset

@@ -10,41 +10,28 @@ from faultless.contract import Fault, FaultKind
 from faultless.kit.root import Root
 from faultless.servers.obsidian import faults, scope
 from faultless.servers.obsidian.faults import explained
+from faultless.servers.obsidian.files import Content, Tree
 from faultless.servers.obsidian.index import Index
-from faultless.servers.obsidian.note import Note, version_of
-from faultless.servers.obsidian.patch import Patch, apply_patch
-from faultless.servers.obsidian.shapes import (
-    Health,
-    NoteAnswer,
-    Patched,
-    PatchNote,
-    ReadNote,
-    WriteNote,
-    WrittenNote,
-)
-from faultless.servers.obsidian.store import Store
-from faultless.servers.obsidian.trash import DEFAULT_BYTES, Trash
-from faultless.servers.obsidian.tree import Content, Tree
+from faultless.servers.obsidian.note import Decoded, Note, decode, version_of
+from faultless.servers.obsidian.outputs import Health, NoteAnswer, Patched, WrittenNote
+from faultless.servers.obsidian.patch import apply_patch
+from faultless.servers.obsidian.store import Store, Trash
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from faultless.servers.obsidian.inputs import PatchNote, ReadNote, WriteNote
+    from faultless.servers.obsidian.settings import Settings
+
+_MEGABYTE = 1 << 20
 
 
 class Vault:
     """One folder of notes. Safe for several threads, and for several servers on the same folder."""
 
-    def __init__(
-        self,
-        path: Path,
-        rules: scope.Scope | None = None,
-        *,
-        trash_bytes: int = DEFAULT_BYTES,
-        watch: bool = True,
-    ) -> None:
-        self.root = Root(path)
-        self.scope = rules or scope.Scope()
+    def __init__(self, settings: Settings, *, watch: bool = True) -> None:
+        self.root = Root(settings.vault or settings.root)
+        self.scope = scope.Scope(settings)
         self.tree = Tree(self.root.path)
-        self.store = Store(self.tree, Trash(self.tree, trash_bytes))
+        self.store = Store(self.tree, Trash(self.tree, settings.trash_megabytes * _MEGABYTE))
         self.index = Index(self.tree, self.scope, watch=watch)
         self._shown: dict[str, str] = {}
 
@@ -53,13 +40,13 @@ class Vault:
         self.tree.close()
 
     def check_health(self) -> Health:
-        census = self.index.take_census()
+        counts = self.index.count()
         return Health(
             status="ok",
             vault_path=str(self.root.path),
-            note_count=census.notes,
-            indexed_count=census.indexed,
-            freshness="watched" if census.is_watched else "swept",
+            note_count=counts.notes,
+            indexed_count=counts.indexed,
+            freshness="watched" if counts.is_watched else "swept",
             access="read_only" if self.scope.read_only else "read_write",
         )
 
@@ -80,31 +67,49 @@ class Vault:
             return path
         here = ""
         for name in path.split("/"):
-            twins = [one for one in self._names_in(here) if scope.is_same_text(one, name)]
-            found = twins[0] if len(twins) == 1 and name not in twins else name
+            same = [one for one in self._names_in(here) if scope.is_same_text(one, name)]
+            found = same[0] if len(same) == 1 and name not in same else name
             here = f"{here}/{found}".lstrip("/")
         return scope.locate(self.root, here)
+
+    def locate_folder(self, given: str) -> str:
+        """The checked path of a folder to be listed; the top is empty, `.` or `/`."""
+        given = given.strip().rstrip("/")
+        self.tree.require_present()
+        path = self.locate(given) if given not in {"", "."} else "."
+        if path == ".":
+            return ""
+        self.scope.require_visible(path)
+        return path
 
     def locate_writable(self, given: str) -> str:
         path = self.locate_note(given)
         self.scope.require_writable(path)
         return path
 
-    def settle(self) -> None:
+    def finish_recovery(self) -> None:
         """Before reading: finish what a killed server left half done."""
         if not self.scope.read_only:
             self.store.recover_if_free()
 
-    def read(self, asked: ReadNote) -> NoteAnswer:
-        path = self.locate_note(asked.path)
-        self.settle()
+    def read(self, arguments: ReadNote) -> NoteAnswer:
+        path = self.locate_note(arguments.path)
+        self.finish_recovery()
         content = self.store.read(path)
         note = Note.parse(content.data)
-        answer = self.describe(path, note, content)
+        answer = self._describe(path, note, content)
         self._shown[path] = answer.version
         return answer
 
-    def describe(self, path: str, note: Note, content: Content) -> NoteAnswer:
+    def read_text(self, path: str) -> tuple[Content, Decoded] | None:
+        """The file and its text; None where it went away meanwhile or cannot be read."""
+        try:
+            content = self.store.read(path)
+        except Fault:
+            return None
+        return content, decode(content.data)
+
+    def _describe(self, path: str, note: Note, content: Content) -> NoteAnswer:
         version = version_of(content.data)
         try:
             fields = note.fields
@@ -122,61 +127,65 @@ class Vault:
             encoding=note.encoding,
         )
 
-    def write(self, asked: WriteNote) -> WrittenNote:
-        path = self.locate_writable(asked.path)
+    def write(self, arguments: WriteNote) -> WrittenNote:
+        path = self.locate_writable(arguments.path)
         with self.store.writing():
             self._clear_leftovers()
-            content = self._read_or_none(path)
+            with explained(path):
+                try:
+                    content = self.tree.read(path)
+                except FileNotFoundError:
+                    content = None
             if content is None:
-                self._create(path, asked)
+                self._create(path, arguments)
             else:
-                self._rewrite(path, asked, content)
+                self._rewrite(path, arguments, content)
             after = self.store.read(path)
         note = Note.parse(after.data)
-        answer = self.describe(path, note, after)
+        answer = self._describe(path, note, after)
         self._shown[path] = answer.version
         return WrittenNote(**answer.model_dump(), created=content is None)
 
-    def _create(self, path: str, asked: WriteNote) -> None:
-        if asked.if_version is not None or (path in self._shown and not asked.overwrite):
-            raise _gone(path)
+    def _create(self, path: str, arguments: WriteNote) -> None:
+        if arguments.if_version is not None or (path in self._shown and not arguments.overwrite):
+            raise faults.gone(path)
         self.require_new_name(path)
-        note = Note.blank().with_fields(asked.frontmatter, keep_others=True).with_body(asked.body or "")
+        note = (
+            Note.of_text("")
+            .with_fields(arguments.frontmatter, keep_others=True)
+            .with_body(arguments.body or "")
+        )
         self.store.create(path, note.encode())
 
-    def _rewrite(self, path: str, asked: WriteNote, content: Content) -> None:
-        if not asked.overwrite or asked.if_version is not None:
-            self._require_shown(path, content, asked.if_version)
+    def _rewrite(self, path: str, arguments: WriteNote, content: Content) -> None:
+        expected = arguments.if_version
+        if expected is None and not arguments.overwrite:
+            if path not in self._shown:
+                raise faults.never_shown(path, version_of(content.data))
+            expected = self._shown[path]
+        require_version(path, content, expected)
         note = Note.parse(content.data)
         note.require_writable(path)
-        merge = asked.frontmatter_mode == "merge"
+        merge = arguments.frontmatter_mode == "merge"
         if merge:  # corrupt frontmatter is told before anything is written
-            self.describe(path, note, content)
-        if asked.frontmatter or not merge:
-            note = note.with_fields(asked.frontmatter, keep_others=merge)
-        if asked.body is not None:
-            note = note.with_body(asked.body)
+            self._describe(path, note, content)
+        if arguments.frontmatter or not merge:
+            note = note.with_fields(arguments.frontmatter, keep_others=merge)
+        if arguments.body is not None:
+            note = note.with_body(arguments.body)
         data = note.encode()
         if data != content.data:
             self.store.replace(path, data, content)
 
-    def patch(self, asked: PatchNote) -> Patched:
-        path = self.locate_writable(asked.path)
-        patch = Patch(
-            asked.operation,
-            asked.target_type,
-            asked.target.strip(),
-            asked.content,
-            asked.subsections,
-            asked.create_missing,
-        )
+    def patch(self, arguments: PatchNote) -> Patched:
+        path = self.locate_writable(arguments.path)
         with self.store.writing():
             self._clear_leftovers()
             content = self.store.read(path)
-            require_version(path, content, asked.if_version)
+            require_version(path, content, arguments.if_version)
             note = Note.parse(content.data)
             note.require_writable(path)
-            data = apply_patch(note, patch).encode()
+            data = apply_patch(note, arguments).encode()
             if data != content.data:
                 self.store.replace(path, data, content)
             after = self.store.read(path)
@@ -189,16 +198,15 @@ class Vault:
         )
 
     def require_new_name(self, path: str, *, leaving: str | None = None) -> None:
-        """Good everywhere, and not the twin of a name that differs only in case or composition."""
+        """Good everywhere, and no clash with a name that differs only in case or composition."""
         scope.require_good_name(path)
         here = ""
         for name in path.split("/"):
             names = self._names_in(here)
-            if name not in names:
-                twins = [one for one in names if scope.fold_name(one) == scope.fold_name(name)]
-                for twin in (f"{here}/{one}".lstrip("/") for one in twins):
-                    if twin != leaving:
-                        raise _twin(path, twin)
+            for other in names if name not in names else ():
+                existing = f"{here}/{other}".lstrip("/")
+                if scope.fold_name(other) == scope.fold_name(name) and existing != leaving:
+                    raise faults.clashing_name(path, existing)
             here = f"{here}/{name}".lstrip("/")
 
     def _names_in(self, folder: str) -> set[str]:
@@ -209,23 +217,6 @@ class Vault:
             return set()
         except OSError as error:
             raise faults.explain(error, folder) from error
-
-    def _read_or_none(self, path: str) -> Content | None:
-        with explained(path):
-            try:
-                return self.tree.read(path)
-            except FileNotFoundError:
-                return None
-
-    def _require_shown(self, path: str, content: Content, if_version: str | None) -> None:
-        if if_version is None and path not in self._shown:
-            raise Fault(
-                FaultKind.CONFLICT,
-                f"{path} exists and was not read in this session; it was not overwritten",
-                hint="read_note it first, or pass overwrite true",
-                details={"path": path, "current_version": version_of(content.data)},
-            )
-        require_version(path, content, if_version or self._shown[path])
 
     def note_moved(self, old: str, new: str, version: str) -> None:
         """Who knew the note under its old path knows it under the new one."""
@@ -243,30 +234,7 @@ class Vault:
 def require_version(path: str, content: Content, expected: str | None) -> None:
     current = version_of(content.data)
     if expected is not None and expected != current:
-        raise Fault(
-            FaultKind.CONFLICT,
-            f"{path} has changed since version {expected}; nothing was written",
-            hint="read it again and repeat the change",
-            details={"path": path, "current_version": current},
-        )
-
-
-def _gone(path: str) -> Fault:
-    return Fault(
-        FaultKind.CONFLICT,
-        f"{path} was moved or removed since it was shown",
-        hint="search for it; to make it anew, pass overwrite true and no if_version",
-        details={"path": path},
-    )
-
-
-def _twin(path: str, twin: str) -> Fault:
-    return Fault(
-        FaultKind.CONFLICT,
-        f"{path} differs from {twin} only in case or composition; on some systems they are one file",
-        hint=f"use {twin}, or choose another name",
-        details={"path": twin},
-    )
+        raise faults.changed_since(path, expected, current)
 
 
 def moment(nanoseconds: int) -> str:

@@ -4,22 +4,55 @@ so whoever drains the queue before answering has missed nothing.
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import struct
 import weakref
 from dataclasses import dataclass, field
+from enum import IntFlag
 from pathlib import Path
 
-from faultless.servers.obsidian import kernel
-from faultless.servers.obsidian.kernel import Event
-
+_LIBC = ctypes.CDLL(None, use_errno=True)
 _HEAD = struct.Struct("iIII")
 _BUFFER_BYTES = 1 << 16
 _MOUNTS = Path("/proc/self/mountinfo")
 # File systems whose changes all pass through this kernel; on others inotify sees only our own.
 _LOCAL = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "jfs", "bcachefs", "nilfs2"})
 _LOCAL |= {"tmpfs", "ramfs", "overlay", "vfat", "exfat", "ntfs3"}
+
+
+class _Event(IntFlag):
+    MODIFY = 0x2
+    ATTRIB = 0x4
+    MOVED_FROM = 0x40
+    MOVED_TO = 0x80
+    CREATE = 0x100
+    DELETE = 0x200
+    DELETE_SELF = 0x400
+    MOVE_SELF = 0x800
+    UNMOUNT = 0x2000
+    OVERFLOW = 0x4000
+    IGNORED = 0x8000
+
+
+_ONLY_FOLDER = 0x01000000
+_DONT_FOLLOW = 0x02000000
+_WATCHED = (
+    _Event.MODIFY | _Event.ATTRIB | _Event.MOVED_FROM | _Event.MOVED_TO | _Event.CREATE | _Event.DELETE
+    | _Event.DELETE_SELF | _Event.MOVE_SELF
+)  # fmt: skip
+
+
+def add_watch(inotify: int, folder: int) -> int:
+    """Watch a folder that is already open, so no name is looked up a second time."""
+    path = f"/proc/self/fd/{folder}/."
+    watch: int = _LIBC.inotify_add_watch(
+        inotify, os.fsencode(path), ctypes.c_uint32(_WATCHED | _ONLY_FOLDER | _DONT_FOLLOW)
+    )
+    if watch < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return watch
 
 
 @dataclass(slots=True)
@@ -32,7 +65,13 @@ class Dirty:
 
 class Watcher:
     def __init__(self) -> None:
-        self._inotify = kernel.open_inotify()
+        """OSError where the system has no inotify or no room for one."""
+        open_inotify = getattr(_LIBC, "inotify_init1", None)
+        if open_inotify is None:
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+        self._inotify: int = open_inotify(os.O_NONBLOCK | os.O_CLOEXEC)
+        if self._inotify < 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         self._close = weakref.finalize(self, os.close, self._inotify)  # a user has few of them, often 128
         self._folders: dict[int, str] = {}
         self._watches: dict[str, int] = {}
@@ -42,7 +81,7 @@ class Watcher:
 
     def add(self, folder: int, path: str) -> None:
         """Watch first, list afterwards: what changes in between is queued."""
-        watch = kernel.add_watch(self._inotify, folder)
+        watch = add_watch(self._inotify, folder)
         old = self._folders.get(watch)
         if old is not None and old != path:  # the same folder under a new name
             self._watches.pop(old, None)
@@ -53,7 +92,7 @@ class Watcher:
         watch = self._watches.pop(path, None)
         if watch is not None and self._folders.get(watch) == path:
             del self._folders[watch]
-            kernel.remove_watch(self._inotify, watch)
+            _LIBC.inotify_rm_watch(self._inotify, watch)  # fails only if the kernel removed it already
 
     def drain(self) -> Dirty:
         dirty = Dirty()
@@ -69,19 +108,16 @@ class Watcher:
         while place < len(data):
             watch, mask, _, length = _HEAD.unpack_from(data, place)
             place += _HEAD.size + length
-            if mask & (Event.OVERFLOW | Event.UNMOUNT):
+            if mask & (_Event.OVERFLOW | _Event.UNMOUNT):
                 dirty.all = True
             path = self._folders.get(watch)
-            if mask & Event.IGNORED:
-                self._forget(watch)
+            if mask & _Event.IGNORED:
+                gone = self._folders.pop(watch, None)
+                if gone is not None and self._watches.get(gone) == watch:
+                    del self._watches[gone]
             elif path is not None and length:
                 name = data[place - length : place].rstrip(b"\0")
                 dirty.names[path, os.fsdecode(name)] = None
-
-    def _forget(self, watch: int) -> None:
-        path = self._folders.pop(watch, None)
-        if path is not None and self._watches.get(path) == watch:
-            del self._watches[path]
 
 
 def open_watcher(root: Path) -> Watcher | None:

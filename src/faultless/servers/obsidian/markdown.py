@@ -1,14 +1,17 @@
-"""Where a note's headings, blocks and code lie; offsets into its body."""
+"""Where a note's headings, blocks, code and tags lie in its text, and small edits of that text."""
 
 from __future__ import annotations
 
 import bisect
+import itertools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from faultless.contract import Json
 
 _LINE = re.compile(r"[^\n]*(?:\n|\Z)")
 _FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d+[.)][ \t]+)?(`{3,}|~{3,})(.*)")
@@ -21,6 +24,25 @@ _HIDING = {"%%": "%%", "<!--": "-->", "$$": "$$"}
 _HIDING_START = re.compile(r"%%|<!--|\$\$")
 _BLOCK_ID = re.compile(r"(?:(?<=\s)|^)\^([A-Za-z0-9-]+)[ \t]*\r?\Z")
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]")
+_TAG = re.compile(r"(?<!\S)#([\w/\-\U0001F000-\U0001FAFF]+)")
+_TAG_GAP = re.compile(r"[\s,]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    start: int
+    end: int
+    text: str
+
+
+def apply_splices(text: str, splices: Iterable[Splice]) -> str:
+    """Of two at one place the insertion comes before the removal, and the first given first."""
+    parts: list[str] = []
+    place = 0
+    for splice in sorted(splices, key=lambda one: (one.start, one.end)):
+        parts += [text[place : splice.start], splice.text]
+        place = max(place, splice.end)
+    return "".join([*parts, text[place:]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +71,15 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Stretches of text in which Markdown means nothing."""
+    """Stretches of text in which Markdown means nothing, by their start; each end is the furthest so far."""
 
     starts: tuple[int, ...]
     ends: tuple[int, ...]
+
+    @classmethod
+    def of(cls, bounds: list[tuple[int, int]]) -> Spans:
+        ends = itertools.accumulate((end for _, end in bounds), max)
+        return cls(tuple(start for start, _ in bounds), tuple(ends))
 
     def holds(self, place: int) -> bool:
         found = bisect.bisect_right(self.starts, place) - 1
@@ -63,33 +90,30 @@ def find_code(text: str) -> Spans:
     """Fenced code, code in a line, comments and formulas."""
     spans = list(_fences(text))
     if "`" in text:
-        spans = sorted([*spans, *_ticked(text, _as_spans(spans))])
+        spans = sorted([*spans, *_ticked(text, Spans.of(spans))])
     if _HIDING_START.search(text):
-        spans = sorted([*spans, *_hidden(text, _as_spans(spans))])
-    return _as_spans(spans)
+        spans = sorted([*spans, *_hidden(text, Spans.of(spans))])
+    return Spans.of(spans)
 
 
 def find_headings(text: str, code: Spans) -> list[Heading]:
     found = list(_heading_lines(text, code))
-    headings = []
-    trail: list[tuple[int, str]] = []
-    ends = _section_ends([level for level, *_ in found], [start for _, _, start, _ in found], len(text))
-    for number, (level, title, start, content) in enumerate(found):
-        own_end = found[number + 1][2] if number + 1 < len(found) else len(text)
-        trail = [step for step in trail if step[0] < level] + [(level, title)]
-        path = tuple(name for _, name in trail)
-        headings.append(Heading(level, title, start, content, ends[number], own_end, path))
-    return headings
-
-
-def _section_ends(levels: list[int], starts: list[int], stop: int) -> list[int]:
-    ends = [stop] * len(levels)
+    ends = [len(text)] * len(found)
+    trails: list[tuple[str, ...]] = []
     still_open: list[int] = []
-    for number, level in enumerate(levels):
-        while still_open and levels[still_open[-1]] >= level:
-            ends[still_open.pop()] = starts[number]
+    for number, (level, title, start, _) in enumerate(found):
+        while still_open and found[still_open[-1]][0] >= level:
+            ends[still_open.pop()] = start
+        parents = trails[still_open[-1]] if still_open else ()
+        trails.append((*parents, title))
         still_open.append(number)
-    return ends
+    own_ends = [*(start for _, _, start, _ in found[1:]), len(text)]
+    return [
+        Heading(level, title, start, content, end, own_end, trail)
+        for (level, title, start, content), end, own_end, trail in zip(
+            found, ends, own_ends, trails, strict=False
+        )
+    ]
 
 
 def find_blocks(text: str, code: Spans) -> list[Block]:
@@ -172,7 +196,8 @@ def _ticked(text: str, taken: Spans) -> Iterator[tuple[int, int]]:
     runs: list[tuple[int, int]] = []
     for match in [*_TICKS_OR_GAP.finditer(text), None]:
         if match is not None and match[0][0] == "`":
-            if not taken.holds(match.start()) and not _is_escaped(text, match.start()):
+            is_escaped = match.start() > 0 and text[match.start() - 1] == "\\"
+            if not is_escaped and not taken.holds(match.start()):
                 runs.append(match.span())
             continue
         waiting = {}
@@ -203,22 +228,34 @@ def _hidden(text: str, taken: Spans) -> Iterator[tuple[int, int]]:
             return  # nothing closes any more: do not look again for each
 
 
-def _is_escaped(text: str, place: int) -> bool:
-    return place > 0 and text[place - 1] == "\\"
-
-
-def _as_spans(spans: list[tuple[int, int]]) -> Spans:
-    return Spans(tuple(start for start, _ in spans), tuple(_running_ends(spans)))
-
-
-def _running_ends(spans: list[tuple[int, int]]) -> Iterator[int]:
-    reach = 0
-    for _, end in spans:
-        reach = max(reach, end)
-        yield reach
-
-
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     for line in _LINE.finditer(text):
         if line[0]:
             yield line.start(), line[0]
+
+
+def find_tags(fields: dict[str, Json], body: str) -> tuple[str, ...]:
+    """Each once, as written first; a tag of digits alone is a number."""
+    found: dict[str, str] = {}
+    written = list(_TAG.finditer(body)) if "#" in body else []
+    code = find_code(body) if written else Spans((), ())
+    inline = [match[1] for match in written if not code.holds(match.start())]
+    for tag in [*_listed(fields.get("tags")), *_listed(fields.get("tag")), *inline]:
+        clean = tag.strip("#/ ")
+        if clean and not clean.isdigit():
+            found.setdefault(clean.casefold(), clean)
+    return tuple(found.values())
+
+
+def is_under(tag: str, wanted: str) -> bool:
+    """A tag counts as its parents too: #a/b is under a."""
+    tag, wanted = tag.casefold(), wanted.strip("#/ ").casefold()
+    return tag == wanted or tag.startswith(f"{wanted}/")
+
+
+def _listed(value: Json) -> list[str]:
+    if isinstance(value, str):
+        return _TAG_GAP.split(value)
+    if isinstance(value, list):
+        return [str(item) for item in value if isinstance(item, str | int)]
+    return []

@@ -1,11 +1,16 @@
-"""The vault's files, reached folder by folder from an open descriptor, so no link is ever followed."""
+"""The vault's files, reached folder by folder from an open descriptor, so no link is ever followed.
+
+Reading, locking, and the two renames Python does not offer: onto a free name only, and an exchange.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
 import os
 import posixpath
+import shutil
 import stat
 import time
 import weakref
@@ -13,20 +18,24 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from faultless.contract import Fault, FaultKind
-from faultless.servers.obsidian.faults import explain, vanished
+from faultless.servers.obsidian import faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
 MOST_NOTE_BYTES = 16 << 20
-LOCK_DEADLINE_SECONDS = 20.0
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOCK_DEADLINE_SECONDS = 20.0
 _LOCK_PAUSE_SECONDS = 0.005
 _NO_ENTRY = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES})
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: a pipe put in a note's place must not make us wait for its other end.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_NO_REPLACE = 1
+_EXCHANGE = 2
+_NOT_HERE = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +52,7 @@ class Tree:
         try:
             self.descriptor = os.open(root, _FOLDER)
         except OSError as error:
-            raise explain(error, "the vault") from error
+            raise faults.explain(error, "the vault") from error
         self._close = weakref.finalize(self, os.close, self.descriptor)
 
     def close(self) -> None:
@@ -54,9 +63,9 @@ class Tree:
         try:
             there = self.root.stat()
         except OSError as error:
-            raise vanished() from error
+            raise faults.vanished() from error
         if not os.path.samestat(there, os.fstat(self.descriptor)):
-            raise vanished()
+            raise faults.vanished()
 
     @contextmanager
     def folder(self, path: str, *, create: bool = False) -> Iterator[int]:
@@ -114,7 +123,7 @@ class Tree:
         """
         own = os.open(".", _FOLDER, dir_fd=self.descriptor)
         try:
-            yield _lock(own, LOCK_DEADLINE_SECONDS if wait else 0)
+            yield _lock(own, _LOCK_DEADLINE_SECONDS if wait else 0)
         finally:
             os.close(own)
 
@@ -122,12 +131,12 @@ class Tree:
 def read_at(folder: int, name: str, path: str) -> Content:
     before = os.stat(name, dir_fd=folder, follow_symlinks=False)
     if not stat.S_ISREG(before.st_mode):  # never even open a device: some act on it
-        raise not_a_note(path, before.st_mode)
+        raise faults.not_a_note(path, before.st_mode)
     descriptor = os.open(name, _FILE, dir_fd=folder)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise not_a_note(path, status.st_mode)
+            raise faults.not_a_note(path, status.st_mode)
         return Content(_read_whole(descriptor, status.st_size, path), status)
     finally:
         os.close(descriptor)
@@ -136,32 +145,14 @@ def read_at(folder: int, name: str, path: str) -> Content:
 def _read_whole(descriptor: int, size: int, path: str) -> bytes:
     """One call where the size is as told; a file that grows meanwhile is read to its end."""
     data = os.read(descriptor, min(size, MOST_NOTE_BYTES) + 1)
-    while len(data) > size or (data and len(data) < size):
-        if len(data) > MOST_NOTE_BYTES:
-            raise too_large(path, max(size, len(data)))
+    while data and len(data) != size and len(data) <= MOST_NOTE_BYTES:
         more = os.read(descriptor, 1 << 16)
         if not more:
             break
         data += more
     if len(data) > MOST_NOTE_BYTES:
-        raise too_large(path, max(size, len(data)))
+        raise faults.too_large(path, max(size, len(data)), MOST_NOTE_BYTES)
     return data
-
-
-def not_a_note(path: str, mode: int) -> Fault:
-    if stat.S_ISDIR(mode):
-        return Fault(FaultKind.INVALID_PARAMS, f"{path} is a folder", hint="name a note in it, or list_notes")
-    return Fault(
-        FaultKind.PERMISSION_DENIED, f"{path} is a link, a device or a pipe", hint="name a regular note"
-    )
-
-
-def too_large(path: str, size: int) -> Fault:
-    return Fault(
-        FaultKind.TOO_LARGE,
-        f"{path} has {size} bytes; notes up to {MOST_NOTE_BYTES} bytes are served",
-        hint="split the note",
-    )
 
 
 def _enter(name: str, here: int, *, create: bool) -> int:
@@ -185,11 +176,66 @@ def _lock(descriptor: int, patience_seconds: float) -> bool:
             if patience_seconds == 0:
                 return False
             if time.monotonic() > deadline:
-                raise Fault(
-                    FaultKind.UNAVAILABLE,
-                    f"another program has held the vault's lock for {patience_seconds:.0f} seconds",
-                    hint="call again; if it stays so, stop the other server on this vault",
-                ) from None
+                raise faults.locked(patience_seconds) from None
             time.sleep(_LOCK_PAUSE_SECONDS)
         else:
             return True
+
+
+def rename_new(old: str, new: str, *, old_folder: int, new_folder: int) -> None:
+    """Rename onto a free name only: FileExistsError where it is taken, decided by the kernel."""
+    try:
+        _renameat2(old, new, old_folder, new_folder, _NO_REPLACE)
+    except OSError as error:
+        if error.errno not in _NOT_HERE:
+            raise
+        _rename_by_link(old, new, old_folder, new_folder)
+
+
+def _rename_by_link(old: str, new: str, old_folder: int, new_folder: int) -> None:
+    """A hard link refuses a taken name as well; for a moment both names exist."""
+    try:
+        os.link(old, new, src_dir_fd=old_folder, dst_dir_fd=new_folder, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NOT_HERE:
+            raise
+        # No links either (FAT): an empty file holds the name until the real one takes its place.
+        os.close(os.open(new, _NEW_FILE, 0o666, dir_fd=new_folder))
+        os.rename(old, new, src_dir_fd=old_folder, dst_dir_fd=new_folder)
+    else:
+        os.unlink(old, dir_fd=old_folder)
+
+
+def exchange(one: str, other: str, *, folder: int) -> None:
+    """Swap two files of a folder in one step, so that what was replaced is in hand, whatever it was."""
+    try:
+        _renameat2(one, other, folder, folder, _EXCHANGE)
+    except OSError as error:
+        if error.errno not in _NOT_HERE:
+            raise
+        aside = f"{one}.old"
+        _link_or_copy(other, aside, folder)
+        os.rename(one, other, src_dir_fd=folder, dst_dir_fd=folder)
+        os.rename(aside, one, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def _link_or_copy(old: str, new: str, folder: int) -> None:
+    try:
+        os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NOT_HERE:
+            raise
+        source = os.open(old, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        with os.fdopen(source, "rb") as reader:
+            copy = os.open(new, _NEW_FILE, 0o666, dir_fd=folder)
+            with os.fdopen(copy, "wb") as writer:
+                shutil.copyfileobj(reader, writer)
+
+
+def _renameat2(old: str, new: str, old_folder: int, new_folder: int, flag: int) -> None:
+    call = getattr(_LIBC, "renameat2", None)
+    if call is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    if call(old_folder, os.fsencode(old), new_folder, os.fsencode(new), flag) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), new)
