@@ -40,7 +40,7 @@ class Engine:
     def __init__(self, settings: Settings, pool: Pool | None = None) -> None:
         self._settings = settings
         self._pool = pool or Pool(runs_at_most=RUNS_AT_MOST)
-        self._recipe = _make_recipe()
+        self._recipe = make_recipe()
         self._facts: dict[str, Any] = {}
         self._lock = anyio.Lock()
         self._following: set[asyncio.Task[None]] = set()
@@ -155,7 +155,7 @@ async def _listen(run: process.Child, on_progress: OnProgress | None) -> dict[st
     return None
 
 
-def _make_recipe() -> Recipe:
+def make_recipe() -> Recipe:
     kept = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     fixed = {
         "PYTHONDONTWRITEBYTECODE": "1",
