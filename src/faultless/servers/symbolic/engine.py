@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     OnProgress = Callable[[Progress], Awaitable[None]]
 
-START_SECONDS = 60.0
-KILL_GRACE_SECONDS = 1.0
-ANSWER_GRACE_SECONDS = 1.5
-RUNS_AT_MOST = 10_000
+_START_SECONDS = 60.0
+_KILL_GRACE_SECONDS = 1.0
+_ANSWER_GRACE_SECONDS = 1.5
+_RUNS_AT_MOST = 10_000
 """Runs leave nothing in the parent; it is replaced when its files change or it grows."""
 _LINE_BYTES = 16 << 20
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "TZ", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
@@ -39,7 +39,7 @@ _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "TZ", "VIRTUAL_ENV", "LD_LIBRARY_PATH"
 class Engine:
     def __init__(self, settings: Settings, pool: Pool | None = None) -> None:
         self._settings = settings
-        self._pool = pool or Pool(runs_at_most=RUNS_AT_MOST)
+        self._pool = pool or Pool(runs_at_most=_RUNS_AT_MOST)
         self._recipe = make_recipe()
         self._facts: dict[str, Any] = {}
         self._lock = anyio.Lock()
@@ -50,7 +50,7 @@ class Engine:
         """Versions and isolation layers as a run finds them, and the memory the warm parent holds."""
         launcher = await self._launcher()
         if not self._facts:
-            self._facts = await self._run({}, START_SECONDS, launcher, None)
+            self._facts = await self._run({}, _START_SECONDS, launcher, None)
         return {**self._facts, "parent_bytes": launcher.resident_bytes() if launcher else 0}
 
     async def ask(
@@ -80,15 +80,15 @@ class Engine:
             text = f"{progress['paths']} paths explored, {progress['inputs']} inputs tried"
             await call.report_progress(round(time.monotonic() - started, 1), request.seconds, text)
 
-        seconds = request.seconds + (0.0 if launcher else START_SECONDS)
-        with anyio.move_on_after(seconds + ANSWER_GRACE_SECONDS):
-            answer = await self._run(request.as_json(), seconds + KILL_GRACE_SECONDS, launcher, report)
+        seconds = request.seconds + (0.0 if launcher else _START_SECONDS)
+        with anyio.move_on_after(seconds + _ANSWER_GRACE_SECONDS):
+            answer = await self._run(request.as_json(), seconds + _KILL_GRACE_SECONDS, launcher, report)
             return {**answer, "time_seconds": round(time.monotonic() - started, 4)}
         raise faults.overdue(request.seconds)
 
     async def _launcher(self) -> process.Launcher | None:
         async with self._lock:
-            return await self._pool.wait_for(self._recipe, START_SECONDS)
+            return await self._pool.wait_for(self._recipe, _START_SECONDS)
 
     async def _run(
         self,

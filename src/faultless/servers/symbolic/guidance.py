@@ -29,7 +29,7 @@ INSTRUCTIONS = (
     "the same (compare_functions), which inputs reach which branch (analyze_branches). "
     "verified, unreachable and equivalent are proofs; counterexamples were run; timeout means not known."
 )
-STATUS_WORDS: dict[str, Json] = {
+_STATUS_WORDS: dict[str, Json] = {
     "verified": "proof: every path exhausted, every path's witness replayed in plain Python",
     "counterexample": "replayed in a fresh process; the reproduction is a failing test",
     "found": "each triggering input was replayed in a fresh process",
@@ -74,7 +74,7 @@ def make_resources(settings: Settings) -> list[Resource]:
             "constrained type variables",
             "files, network, processes",
         ],
-        "status_words": STATUS_WORDS,
+        "status_words": _STATUS_WORDS,
     }
     return [
         Resource(

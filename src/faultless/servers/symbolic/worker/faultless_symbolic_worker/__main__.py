@@ -13,11 +13,11 @@ from typing import Any
 from .job import describe_engine, handle
 from .protocol import Request
 
-REPORT_FD_VARIABLE = "FAULTLESS_REPORT_FD"
+_REPORT_FD_VARIABLE = "FAULTLESS_REPORT_FD"
 
 
 def main() -> None:
-    report = int(os.environ[REPORT_FD_VARIABLE])
+    report = int(os.environ[_REPORT_FD_VARIABLE])
     told: dict[str, Any] = json.load(sys.stdin)
 
     def tell(message: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 PREFIX = "_faultless_"
-TRACE_LIMIT = 400
+_TRACE_LIMIT = 400
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Recorder:
 
     def note(self, branch: int, side: bool) -> None:
         self.taken.add((branch, side))
-        if len(self.trace) < TRACE_LIMIT:
+        if len(self.trace) < _TRACE_LIMIT:
             self.trace.append((branch, side))
 
     def test(self, branch: int, value: object) -> bool:

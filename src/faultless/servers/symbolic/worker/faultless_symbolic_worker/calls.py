@@ -7,15 +7,15 @@ import signal
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 
 USER_FILE = "<code>"
-DRAIN_LIMIT = 200
-LIMITS = (RecursionError, MemoryError)
+_DRAIN_LIMIT = 200
+_LIMITS = (RecursionError, MemoryError)
 
 
 class OverrunError(BaseException):
@@ -50,17 +50,13 @@ class Outcome:
 
     @property
     def is_limit(self) -> bool:
-        return isinstance(self.error, LIMITS)
+        return isinstance(self.error, _LIMITS)
 
 
 def pass_engine_signals(error: BaseException) -> None:
     """What must never be taken for the user's own exception. The explorer extends this for CrossHair's."""
     if isinstance(error, OverrunError | BlockedError):
-        _raise(error)
-
-
-def _raise(error: BaseException) -> NoReturn:
-    raise error
+        raise error
 
 
 def call(
@@ -84,7 +80,7 @@ def _drain(items: Iterator[Any], screen: Callable[[BaseException], None]) -> Dra
     try:
         for item in items:
             taken.append(item)
-            if len(taken) >= DRAIN_LIMIT:
+            if len(taken) >= _DRAIN_LIMIT:
                 return Drained(taken, "goes on")
     except BaseException as error:
         screen(error)

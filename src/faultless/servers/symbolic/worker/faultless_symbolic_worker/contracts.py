@@ -23,7 +23,7 @@ _CLAUSE = re.compile(r"^\s*:?(pre|post|raises|inv)(?:\[([\w\s,]*)\])?:(?!:)\s*(.
 _RAISES_SECTION = re.compile(r"^\s*Raises:?\s*$")
 _RAISES_ENTRY = re.compile(r"^\s+([A-Za-z_][\w.]*)\s*(?::|$)")
 _RAISES_FIELD = re.compile(r"^\s*:raises?\s+([\w.,\s]+?)\s*:")
-RESULT_NAMES = ("_", "__return__")
+_RESULT_NAMES = ("_", "__return__")
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,9 @@ def read_docstring(function: Callable[..., Any], node: Function) -> Contract | N
                 "unsupported", f"A class invariant stands in the docstring of a function (line {number})"
             )
         else:
-            condition = _compile(body, number, namespace, [*names, *(RESULT_NAMES if word == "post" else ())])
+            condition = _compile(
+                body, number, namespace, [*names, *(_RESULT_NAMES if word == "post" else ())]
+            )
             (contract.pre if word == "pre" else contract.post).append(condition)
     contract.needs_old = any("__old__" in condition.text for condition in contract.post)
     contract.raises += declared_exceptions(text, namespace)

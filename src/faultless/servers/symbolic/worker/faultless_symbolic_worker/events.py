@@ -18,8 +18,8 @@ from typing import Any
 
 from .arguments import Written
 
-LINE_LIMIT = 1 << 20
-TOTAL_LIMIT = 16 << 20
+_LINE_LIMIT = 1 << 20
+_TOTAL_LIMIT = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ class Reader:
         self._total += len(data)
         self._buffer += data
         *lines, self._buffer = self._buffer.split(b"\n")
-        if self._total > TOTAL_LIMIT or len(self._buffer) > LINE_LIMIT:
+        if self._total > _TOTAL_LIMIT or len(self._buffer) > _LINE_LIMIT:
             raise TamperedError("more than any report holds")
         return [self._parse(line) for line in lines]
 

@@ -185,7 +185,7 @@ class Exploration:
             omitted.add(index)
         omitted |= {i for i in parameters.free() if space.smt_fork(desc=f"omit_{i}", probability_true=0.2)}
         return [
-            OMITTED if index in omitted else make_symbolic(item.shape, f"{item.name}{space.uniq()}")
+            OMITTED if index in omitted else _make_symbolic(item.shape, f"{item.name}{space.uniq()}")
             for index, item in enumerate(parameters.items)
         ]
 
@@ -198,7 +198,7 @@ def _outcome(verdict: str) -> PathOutcome:
 _APPROXIMATED = "floating point was approximated by real numbers"
 
 
-def make_symbolic(shape: Shape, name: str) -> Any:
+def _make_symbolic(shape: Shape, name: str) -> Any:
     """Runs untraced, as CrossHair's own argument generation does."""
     space = context_statespace()
     if shape.kind in _NATIVE:
@@ -209,16 +209,16 @@ def make_symbolic(shape: Shape, name: str) -> Any:
         return _choose(space, list(shape.values), name)
     if shape.kind == "union":
         part = _choose(space, list(shape.parts), name)
-        return make_symbolic(part, f"{name}_{part.kind}")
+        return _make_symbolic(part, f"{name}_{part.kind}")
     if shape.kind == "tuple":
-        return tuple(make_symbolic(part, f"{name}_{i}") for i, part in enumerate(shape.parts))
+        return tuple(_make_symbolic(part, f"{name}_{i}") for i, part in enumerate(shape.parts))
     if shape.kind == "typeddict":
         kept = [n for n in shape.names if n not in shape.optional or space.smt_fork(desc=f"{name}_{n}")]
         parts = dict(zip(shape.names, shape.parts, strict=True))
-        return {n: make_symbolic(parts[n], f"{name}_{n}") for n in kept}
+        return {n: _make_symbolic(parts[n], f"{name}_{n}") for n in kept}
     if shape.kind == "class":
         arguments = {
-            n: make_symbolic(p, f"{name}_{n}") for n, p in zip(shape.names, shape.parts, strict=True)
+            n: _make_symbolic(p, f"{name}_{n}") for n, p in zip(shape.names, shape.parts, strict=True)
         }
         return _construct(shape.python, arguments)
     raise CrosshairUnsupported(f"{shape.describe()} is only tried at random")

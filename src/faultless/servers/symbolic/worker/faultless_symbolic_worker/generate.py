@@ -49,13 +49,10 @@ def mine(tree: ast.AST, docstring_too: str = "") -> Constants:
         _add(found, int(number))
     for text in re.findall(r"'([^'\n]{1,40})'|\"([^\"\n]{1,40})\"", docstring_too):
         _add(found, text[0] or text[1])
-    for values in (found.ints, found.floats, found.strings, found.bytes):
-        _deduplicate(values)
+    mined: tuple[list[Any], ...] = (found.ints, found.floats, found.strings, found.bytes)
+    for values in mined:
+        values[:] = list(dict.fromkeys(values))[:_LIMIT]
     return found
-
-
-def _deduplicate(values: list[Any]) -> None:
-    values[:] = list(dict.fromkeys(values))[:_LIMIT]
 
 
 def _fold(node: ast.BinOp | ast.UnaryOp) -> Any:
@@ -118,7 +115,7 @@ def _add_pattern(found: Constants, node: ast.Call) -> None:
             return
 
 
-def write_match(pattern: Any, rng: random.Random) -> str:
+def _write_match(pattern: Any, rng: random.Random) -> str:
     """A string the pattern probably matches; it is only an input to try."""
     return "".join(_write(token, rng) for token in pattern)
 
@@ -138,11 +135,11 @@ def _write(token: Any, rng: random.Random) -> str:
     if name in {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"}:
         low, high, inner = value
         count = rng.randint(low, max(low, min(int(high), low + _REPEAT_LIMIT)))
-        return "".join(write_match(inner, rng) for _ in range(count))
+        return "".join(_write_match(inner, rng) for _ in range(count))
     if name == "SUBPATTERN":
-        return write_match(value[3], rng)
+        return _write_match(value[3], rng)
     if name == "BRANCH":
-        return write_match(rng.choice(value[1]), rng)
+        return _write_match(rng.choice(value[1]), rng)
     return ""
 
 
@@ -199,9 +196,9 @@ class Generator:
             "tuple": lambda s, n: tuple(self.value(part, n - 1) for part in s.parts),
             "set": lambda s, n: set(self._items(s.parts[0], n)),
             "frozenset": lambda s, n: frozenset(self._items(s.parts[0], n)),
-            "dict": self._mapping,
+            "dict": lambda s, n: {key: self.value(s.parts[1], n - 1) for key in self._items(s.parts[0], n)},
             "typeddict": self._typed_dict,
-            "class": self._instance,
+            "class": lambda s, n: build(s, [self.value(part, n - 1) for part in s.parts]),
             "date": lambda _s, _n: self.moment().date(),
             "datetime": lambda _s, _n: self.moment(),
             "time": lambda _s, _n: self.moment().time(),
@@ -263,7 +260,7 @@ class Generator:
         rng, known = self._rng, self._constants
         roll = rng.random()
         if roll < 0.25 and known.patterns:
-            text = write_match(rng.choice(known.patterns), rng)
+            text = _write_match(rng.choice(known.patterns), rng)
             return text if rng.random() < 0.6 else self.edit(text)
         if roll < 0.4 and known.strings:
             return self._from_constants()
@@ -342,16 +339,10 @@ class Generator:
             items.sort()
         return items
 
-    def _mapping(self, shape: Shape, size: int) -> dict[Any, Any]:
-        return {key: self.value(shape.parts[1], size - 1) for key in self._items(shape.parts[0], size)}
-
     def _typed_dict(self, shape: Shape, size: int) -> dict[str, Any]:
         pairs = zip(shape.names, shape.parts, strict=True)
         kept = [(n, p) for n, p in pairs if n not in shape.optional or self._rng.random() < 0.5]
         return {name: self.value(part, size - 1) for name, part in kept}
-
-    def _instance(self, shape: Shape, size: int) -> Any:
-        return build(shape, [self.value(part, size - 1) for part in shape.parts])
 
 
 def build(shape: Shape, values: list[Any]) -> Any:

@@ -18,7 +18,7 @@ _ALL_NET, _ALL_SCOPES = 3, 3
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def landlock_version() -> int:
+def _landlock_version() -> int:
     """The kernel's Landlock ABI; 0 where there is none."""
     try:
         return max(0, int(_libc.syscall(_CREATE, None, ctypes.c_size_t(0), _VERSION_FLAG)))
@@ -27,7 +27,7 @@ def landlock_version() -> int:
 
 
 def restrict_paths(readable: list[str]) -> bool:
-    abi = landlock_version()
+    abi = _landlock_version()
     if abi < 1:
         return False
     handled = _ALL_BY_ABI[min(abi, max(_ALL_BY_ABI))]

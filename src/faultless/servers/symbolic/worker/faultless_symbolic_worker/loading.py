@@ -32,7 +32,7 @@ _REMOVED = split_names(
 _copies: dict[str, types.ModuleType] = {}
 
 
-def make_builtins() -> dict[str, Any]:
+def _make_builtins() -> dict[str, Any]:
     """The builtins of user code: no way to run text, to open files, or to set attributes by name."""
     kept = {name: value for name, value in vars(builtins).items() if name not in _REMOVED}
     return {**kept, "__import__": _import}
@@ -114,7 +114,7 @@ class Loaded:
         self.branches: list[Branch] = []
         module = types.ModuleType(USER_MODULE)
         self.namespace: dict[str, Any] = module.__dict__
-        self.namespace["__builtins__"] = make_builtins()
+        self.namespace["__builtins__"] = _make_builtins()
         if record:
             self._rewrite(tree, record)
         linecache.cache[USER_FILE] = (

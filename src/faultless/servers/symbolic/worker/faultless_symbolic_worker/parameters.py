@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from .source import Function
 
-STR = Shape("str", str)
-LIST = Shape("list", list[int], (INT,))
-DICT = Shape("dict", dict[str, int], (STR, INT))
+_STR = Shape("str", str)
+_LIST = Shape("list", list[int], (INT,))
+_DICT = Shape("dict", dict[str, int], (_STR, INT))
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _STR_METHODS = frozenset(name for name in dir(str) if name[0] != "_") - set(dir(list)) - set(dir(dict))
 _LIST_METHODS = frozenset({"append", "extend", "insert", "sort", "reverse", "remove"})
@@ -121,7 +121,7 @@ def _read(parameter: inspect.Parameter, annotation: Any, node: Function) -> tupl
     if any(inner.kind == ANY for inner in shape.walk()):
         if shape.kind != ANY:
             raise Refusal("unsupported", f"The annotation of {parameter.name} holds Any: say which type")
-        shape, reason = infer(parameter, node)
+        shape, reason = _infer(parameter, node)
         assumption = f"parameter {parameter.name} is taken as {shape.describe()} ({reason})"
     if parameter.kind is parameter.VAR_POSITIONAL:
         shape = Shape("vartuple", types.GenericAlias(tuple, (shape.python, ...)), (shape,))
@@ -131,7 +131,7 @@ def _read(parameter: inspect.Parameter, annotation: Any, node: Function) -> tupl
     return shape, assumption
 
 
-def infer(parameter: inspect.Parameter, node: Function) -> tuple[Shape, str]:
+def _infer(parameter: inspect.Parameter, node: Function) -> tuple[Shape, str]:
     """The first use that settles a type, else int."""
     if parameter.default is not parameter.empty and parameter.default is not None:
         try:
@@ -175,10 +175,10 @@ def _shape_from_use(node: ast.AST, name: str) -> Shape | None:
     if isinstance(node, ast.Call):
         return _shape_from_call(node, name)
     if isinstance(node, ast.For | ast.comprehension) and _is_name(node.iter, name):
-        return LIST
+        return _LIST
     if isinstance(node, ast.Subscript) and _is_name(node.value, name):
         key = node.slice
-        return DICT if isinstance(key, ast.Constant) and isinstance(key.value, str) else LIST
+        return _DICT if isinstance(key, ast.Constant) and isinstance(key.value, str) else _LIST
     return None
 
 
@@ -196,7 +196,7 @@ def _shape_from_operator(node: ast.BinOp, name: str) -> Shape | None:
 def _shape_from_comparison(node: ast.Compare, name: str) -> Shape | None:
     other = node.comparators[0]
     if isinstance(node.ops[0], ast.In | ast.NotIn):
-        return LIST if _is_name(other, name) and not isinstance(node.left, ast.Constant) else None
+        return _LIST if _is_name(other, name) and not isinstance(node.left, ast.Constant) else None
     if not _is_name(node.left, name):
         node_left, other = other, node.left
         if not _is_name(node_left, name):
@@ -210,7 +210,7 @@ def _shape_from_comparison(node: ast.Compare, name: str) -> Shape | None:
 
 def _shape_from_call(node: ast.Call, name: str) -> Shape | None:
     if isinstance(node.func, ast.Attribute) and _is_name(node.func.value, name):
-        for names, shape in ((_STR_METHODS, STR), (_DICT_METHODS, DICT), (_LIST_METHODS, LIST)):
+        for names, shape in ((_STR_METHODS, _STR), (_DICT_METHODS, _DICT), (_LIST_METHODS, _LIST)):
             if node.func.attr in names:
                 return shape
     if isinstance(node.func, ast.Name) and node.args and _is_name(node.args[0], name):
@@ -228,9 +228,9 @@ def _shape_from_call(node: ast.Call, name: str) -> Shape | None:
             "all",
             "any",
         }:
-            return LIST
+            return _LIST
         if node.func.id == "ord":
-            return STR
+            return _STR
     return None
 
 

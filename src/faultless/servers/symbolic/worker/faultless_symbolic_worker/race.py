@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from .provable import Language
     from .source import Source
 
-TICK_SECONDS = 0.05
-SILENCE_SECONDS = 1.5
-MAX_RESTARTS = 20
-MAX_SHRINKING = 2
-MAX_FINDINGS = 5
-MORE_SITES_SECONDS = 0.5
-MORE_SITES_INPUTS = 1500
-MORE_SITES_AT_MOST_SECONDS = 3.0
-MEASURED_LIMIT = 60
-CLOSING_SECONDS = 0.6
-PROGRESS_SECONDS = 0.5
-PROOF_SEED = -1
+_TICK_SECONDS = 0.05
+_SILENCE_SECONDS = 1.5
+_MAX_RESTARTS = 20
+_MAX_SHRINKING = 2
+_MAX_FINDINGS = 5
+_MORE_SITES_SECONDS = 0.5
+_MORE_SITES_INPUTS = 1500
+_MORE_SITES_AT_MOST_SECONDS = 3.0
+_MEASURED_LIMIT = 60
+_CLOSING_SECONDS = 0.6
+_PROGRESS_SECONDS = 0.5
+_PROOF_SEED = -1
 """Marks the replay of a proof's witnesses."""
 
 
@@ -84,9 +84,9 @@ class Race:
     ) -> None:
         self._source, self._question, self._language = source, question, language
         self._children = children
-        self._deadline = deadline - CLOSING_SECONDS
+        self._deadline = deadline - _CLOSING_SECONDS
         self._progress = progress
-        self._next_progress = time.monotonic() + PROGRESS_SECONDS
+        self._next_progress = time.monotonic() + _PROGRESS_SECONDS
         self.findings = Findings()
         self._witnesses: list[events.Witness] = []
         self._waiting: list[events.Candidate] = []
@@ -134,7 +134,7 @@ class Race:
         return self.findings
 
     def _step(self) -> None:
-        for child, event in self._children.hear(min(TICK_SECONDS, self._time_left())):
+        for child, event in self._children.hear(min(_TICK_SECONDS, self._time_left())):
             if child in self._children.alive or isinstance(event, events.Gone):
                 self._on_event(child, event)
 
@@ -143,7 +143,7 @@ class Race:
         self._children.stop_all()
         if self.findings.measured != events.Measured() or not self._covering:
             return
-        self._deadline += CLOSING_SECONDS
+        self._deadline += _CLOSING_SECONDS
         inputs = tuple(self._covering) if self._question.tool == BRANCHES else ()
         self._done = self._verifying = False
         child = self._start("replay", inputs=inputs, measured=tuple(self._covering))
@@ -159,7 +159,7 @@ class Race:
         if self._question.tool == EXCEPTION and self.findings.failures:
             return (
                 self._looked_for_more_sites()
-                or len(self.findings.failures) >= MAX_FINDINGS
+                or len(self.findings.failures) >= _MAX_FINDINGS
                 or self._has_all_sites()
             )
         return not self._children.alive
@@ -167,8 +167,8 @@ class Race:
     def _looked_for_more_sites(self) -> bool:
         """By work, not by the clock alone: on a busy machine little is done in half a second."""
         passed = time.monotonic() - self._first_failure
-        has_tried = self.findings.searched.inputs >= MORE_SITES_INPUTS
-        return passed > (MORE_SITES_SECONDS if has_tried else MORE_SITES_AT_MOST_SECONDS)
+        has_tried = self.findings.searched.inputs >= _MORE_SITES_INPUTS
+        return passed > (_MORE_SITES_SECONDS if has_tried else _MORE_SITES_AT_MOST_SECONDS)
 
     def _has_all_sites(self) -> bool:
         """Every path was explored, so every raise site is known."""
@@ -207,13 +207,13 @@ class Race:
         facts = self.findings.facts
         if self._question.tool == BRANCHES and facts and len(self._taken) == facts.sides:
             self._done = True
-        if len(self._covering) < MEASURED_LIMIT:
+        if len(self._covering) < _MEASURED_LIMIT:
             self._covering.append(event.input)
 
     def _on_witness(self, _child: Child, event: events.Witness) -> None:
         self._witnesses.append(event)
         self.findings.admitted += event.verdict == PASS
-        if len(self._covering) < MEASURED_LIMIT and event.verdict == PASS:
+        if len(self._covering) < _MEASURED_LIMIT and event.verdict == PASS:
             self._covering.append(event.input)
 
     def _on_restarted(self, _child: Child, _event: events.Restarted) -> None:
@@ -232,7 +232,7 @@ class Race:
 
     def _start_shrinking(self) -> None:
         shrinking = [child for child in self._children.alive if child.task.role in {"shrink", "replay"}]
-        most = MAX_SHRINKING if self._question.tool == EXCEPTION else 1
+        most = _MAX_SHRINKING if self._question.tool == EXCEPTION else 1
         while self._waiting and len(shrinking) < most and not self._done:
             event = self._waiting.pop(0)
             if event.label in self._shown and self._question.tool == EXCEPTION:
@@ -266,7 +266,7 @@ class Race:
         self.findings.replays.append(event)
 
     def _is_proof_replay(self, child: Child) -> bool:
-        return child.task.seed == PROOF_SEED
+        return child.task.seed == _PROOF_SEED
 
     def _on_measured(self, _child: Child, event: events.Measured) -> None:
         self.findings.measured = event
@@ -313,8 +313,8 @@ class Race:
             return
         self._verifying = True
         self._how = how
-        measured = tuple((self._covering or inputs)[:MEASURED_LIMIT])
-        self._start("replay", inputs=tuple(inputs), measured=measured, seed=PROOF_SEED)
+        measured = tuple((self._covering or inputs)[:_MEASURED_LIMIT])
+        self._start("replay", inputs=tuple(inputs), measured=measured, seed=_PROOF_SEED)
 
     def _finish_proof(self) -> None:
         agreed = sum(map(_agrees, self._witnesses, self.findings.replays))
@@ -355,20 +355,20 @@ class Race:
         """A search stuck inside one call of a C function hears no alarm; only a new process helps."""
         now = time.monotonic()
         for child in list(self._children.alive):
-            is_silent = now - child.last_heard > SILENCE_SECONDS
+            is_silent = now - child.last_heard > _SILENCE_SECONDS
             if child.task.role == "search" and is_silent and not child.is_paused:
                 self._children.stop(child)
                 self._restart_search()
 
     def _restart_search(self) -> None:
-        if self._restarts < MAX_RESTARTS and not self._done:
+        if self._restarts < _MAX_RESTARTS and not self._done:
             self._restarts += 1
             self._start("search", seed=1 + self._restarts)
 
     def _report_progress(self) -> None:
         now = time.monotonic()
         if now >= self._next_progress:
-            self._next_progress = now + PROGRESS_SECONDS
+            self._next_progress = now + _PROGRESS_SECONDS
             self._progress(Progress(paths=len(self._witnesses), inputs=self.findings.searched.inputs))
 
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from .prepare import Prepared
 
 RUN_SECONDS = 2.0
-SHRINK_SECONDS = 0.3
-SHRINK_RUN_SECONDS = 0.1
-TEXT_LIMIT = 2000
+_SHRINK_SECONDS = 0.3
+_SHRINK_RUN_SECONDS = 0.1
+_TEXT_LIMIT = 2000
 
 
 def judge_written(prepared: Prepared, written: Written, seconds: float = RUN_SECONDS) -> Judgement:
@@ -79,7 +79,7 @@ def show(value: Any, namespace: dict[str, Any]) -> str:
         text = repr(value)
     except Exception:  # noqa: BLE001 - a user class may have any __repr__
         text = f"<{type(value).__name__} whose repr fails>"
-    return text if len(text) <= TEXT_LIMIT else f"{text[:TEXT_LIMIT]}… ({len(text)} characters)"
+    return text if len(text) <= _TEXT_LIMIT else f"{text[:_TEXT_LIMIT]}… ({len(text)} characters)"
 
 
 def shrink_call(prepared: Prepared, written: Written) -> ShownCall:
@@ -92,7 +92,7 @@ def shrink_call(prepared: Prepared, written: Written) -> ShownCall:
 
     def shows(candidate: list[Any]) -> bool:
         try:
-            with limited(SHRINK_RUN_SECONDS):
+            with limited(_SHRINK_RUN_SECONDS):
                 found = prepared.subject.judge(*parameters.bind(candidate))
         except OverrunError:
             return False
@@ -101,7 +101,7 @@ def shrink_call(prepared: Prepared, written: Written) -> ShownCall:
     small = (
         values
         if ":=" in written.call_text
-        else shrink(values, parameters, shows, time.monotonic() + SHRINK_SECONDS)
+        else shrink(values, parameters, shows, time.monotonic() + _SHRINK_SECONDS)
     )
     try:
         smaller = write_arguments(small, parameters, namespace)
@@ -128,7 +128,7 @@ class Measure:
         recorder.reset()
         sys.settrace(self._trace)
         try:
-            judge_written(self._prepared, written, SHRINK_RUN_SECONDS)
+            judge_written(self._prepared, written, _SHRINK_RUN_SECONDS)
         finally:
             sys.settrace(None)
         self.sides |= recorder.taken

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .race import Failure, Findings
     from .source import Source
 
-HIGH_INPUTS = 1000
+_HIGH_INPUTS = 1000
 _ENGINES = {"explore": "symbolic", "search": "random", "": None}
 
 
@@ -71,7 +71,7 @@ def _confidence(findings: Findings) -> str:
     """proven; high: every line and branch side was run and 1000 inputs agree; else partial."""
     if findings.proof or findings.failures:
         return "proven"
-    agreed = findings.searched.passed >= HIGH_INPUTS
+    agreed = findings.searched.passed >= _HIGH_INPUTS
     return "high" if agreed and _coverage(findings) == 1.0 else "partial"
 
 

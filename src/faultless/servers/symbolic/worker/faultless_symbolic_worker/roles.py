@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     Emit = Callable[[Event], None]
 
-LOAD_SECONDS = 5.0
-DEEP_RECURSION = 20_000
+_LOAD_SECONDS = 5.0
+_DEEP_RECURSION = 20_000
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def perform(task: Task, emit: Emit) -> None:
     except BlockedError as error:
         emit(Refused(**_blocked(error).as_json()))
     except OverrunError:
-        late = Refusal("timeout", f"Loading the code takes longer than {LOAD_SECONDS:g} seconds")
+        late = Refusal("timeout", f"Loading the code takes longer than {_LOAD_SECONDS:g} seconds")
         emit(Refused(**late.as_json()))
     except MemoryError:
         emit(MemoryExhausted())
@@ -81,7 +81,7 @@ def _blocked(error: BlockedError) -> Refusal:
 
 
 def _explore(task: Task, emit: Emit) -> None:
-    with limited(LOAD_SECONDS):
+    with limited(_LOAD_SECONDS):
         prepared = prepare(task.source, task.question, record=task.question.tool == BRANCHES)
     emit(_facts(prepared))
     Exploration(prepared, emit, task.seconds).run()
@@ -102,7 +102,7 @@ def _facts(prepared: Prepared) -> Facts:
 
 
 def _search(task: Task, emit: Emit) -> None:
-    with limited(LOAD_SECONDS):
+    with limited(_LOAD_SECONDS):
         prepared = prepare(task.source, task.question, record=task.question.tool == BRANCHES)
         if finite_domain([item.shape for item in prepared.parameters.items]) is None:
             prepared = prepare(task.source, task.question, record=True)
@@ -110,7 +110,7 @@ def _search(task: Task, emit: Emit) -> None:
 
 
 def _shrink(task: Task, emit: Emit) -> None:
-    with limited(LOAD_SECONDS):
+    with limited(_LOAD_SECONDS):
         prepared = prepare(task.source, task.question)
     emit(Shrunk(shrink_call(prepared, task.inputs[0])))
 
@@ -119,7 +119,7 @@ def _replay(task: Task, emit: Emit) -> None:
     """Each input plain; then, with `measured`, coverage and the path of the first input on the recording
     copy.
     """
-    with limited(LOAD_SECONDS):
+    with limited(_LOAD_SECONDS):
         prepared = prepare(task.source, task.question, record=task.question.tool == BRANCHES)
     for written in task.inputs:
         judgement = judge_written(prepared, written)
@@ -129,7 +129,7 @@ def _replay(task: Task, emit: Emit) -> None:
             # A witness of a proof that fails ends the proof; nothing more need be run.
             break
     if task.measured:
-        with limited(LOAD_SECONDS):
+        with limited(_LOAD_SECONDS):
             recorded = prepare(task.source, task.question, record=True)
         measure = Measure(recorded)
         traces = [measure.run(written) for written in task.measured]
@@ -139,11 +139,11 @@ def _replay(task: Task, emit: Emit) -> None:
 
 def _time(task: Task, emit: Emit) -> None:
     """One side alone, for as long as the task allows: does it end?"""
-    with limited(LOAD_SECONDS):
+    with limited(_LOAD_SECONDS):
         prepared = prepare(task.source, task.question)
     target = prepared.targets[task.seed]
     positional, named = read_arguments(task.inputs[0], prepared.loaded.namespace)
-    sys.setrecursionlimit(DEEP_RECURSION)
+    sys.setrecursionlimit(_DEEP_RECURSION)
     try:
         with limited(task.seconds):
             outcome = call(target.function, positional, named, prepared.subject.screen)

@@ -19,7 +19,7 @@ from .contracts import clause_texts
 from .protocol import Refusal
 from .source import ALLOWED_MODULES, BLOCKED_CALLS, split_names
 
-READABLE_DUNDERS = split_names(
+_READABLE_DUNDERS = split_names(
     """
     __name__ __qualname__ __doc__ __init__ __post_init__ __eq__ __lt__ __len__ __old__ __return__ __version__
     __debug__ __repr__ __str__ __hash__ __iter__ __next__ __contains__ __getitem__ __add__ __enter__ __exit__
@@ -138,10 +138,10 @@ def _look(node: ast.AST, line: int, allowed: set[int], classes: frozenset[str]) 
                 if alias.name not in {"wraps", "ABCMeta"}:
                     _require_plain_attribute(alias.name, line)
                 elif alias.asname:
-                    raise reflects(f"{alias.name} by another name", line)
+                    raise _reflects(f"{alias.name} by another name", line)
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if is_dunder(name):
             if name not in _METHODS:
-                raise reflects(f"defining {name}", line)
+                raise _reflects(f"defining {name}", line)
         case ast.MatchClass():
             _require_plain_pattern(node, line, classes)
         case ast.Call(
@@ -153,31 +153,31 @@ def _look(node: ast.AST, line: int, allowed: set[int], classes: frozenset[str]) 
 
 
 def _require_plain_attribute(name: str, line: int) -> None:
-    if is_dunder(name) and name not in READABLE_DUNDERS:
-        raise reflects(name, line)
+    if is_dunder(name) and name not in _READABLE_DUNDERS:
+        raise _reflects(name, line)
     if name in _REFLECTIVE | hidden_modules() or name.startswith(PREFIX) or name == "wraps":
-        raise reflects(name, line)
+        raise _reflects(name, line)
 
 
 def _require_plain_name(node: ast.Name, name: str, line: int) -> None:
     if name.startswith(PREFIX) or name in _REFLECTIVE_NAMES | _ONLY_IN_PLACE:
-        raise reflects(name, line)
-    known = READABLE_DUNDERS if isinstance(node.ctx, ast.Load) else _ASSIGNABLE_DUNDERS
+        raise _reflects(name, line)
+    known = _READABLE_DUNDERS if isinstance(node.ctx, ast.Load) else _ASSIGNABLE_DUNDERS
     if is_dunder(name) and name not in known:
-        raise reflects(name, line)
+        raise _reflects(name, line)
 
 
 def _require_plain_pattern(node: ast.MatchClass, line: int, classes: frozenset[str]) -> None:
     for name in node.kwd_attrs:
         _require_plain_attribute(name, line)
     if node.patterns and not (isinstance(node.cls, ast.Name) and node.cls.id in _PLAIN_CLASSES | classes):
-        raise reflects("a positional pattern of a class that is not plainly the code's own", line)
+        raise _reflects("a positional pattern of a class that is not plainly the code's own", line)
 
 
 def _require_plain_format(text: str, line: int) -> None:
     """`"{0.__globals__}".format(f)` reads attributes too."""
     if any("__" in part.split("}")[0] for part in text.split("{")[1:]):
-        raise reflects("a format string that reads attributes", line)
+        raise _reflects("a format string that reads attributes", line)
 
 
 def _single_classes(tree: ast.Module) -> frozenset[str]:
@@ -221,7 +221,7 @@ def _is_allowed(module: types.ModuleType) -> bool:
     return module.__name__.partition(".")[0] in ALLOWED_MODULES
 
 
-def reflects(what: str, line: int) -> Refusal:
+def _reflects(what: str, line: int) -> Refusal:
     return Refusal(
         "permission_denied",
         f"Blocked reflection: {what} (line {line})",

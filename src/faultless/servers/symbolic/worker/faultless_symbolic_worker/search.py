@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from .shapes import Shape
 
 RUN_SECONDS = 0.25
-REPORT_SECONDS = 0.1
-ENUMERATION_LIMIT = 3000
+_REPORT_SECONDS = 0.1
+_ENUMERATION_LIMIT = 3000
 FIRST_INPUTS = 150
-CANDIDATES_PER_LABEL = 3
-CORPUS_LIMIT = 64
+_CANDIDATES_PER_LABEL = 3
+_CORPUS_LIMIT = 64
 _CORPUS_SHARE = 0.45
 _TWIN_SHARE = 0.2
 _ALIAS_SHARE = 0.03
@@ -68,7 +68,7 @@ class Search:
                 self._report()
 
     def _report(self, *, finished: bool = False, enumerated: bool = False) -> None:
-        self._next_report = time.monotonic() + REPORT_SECONDS
+        self._next_report = time.monotonic() + _REPORT_SECONDS
         self._emit(Searched(**self._tally, finished=finished, enumerated=enumerated))
 
     def _draw(self) -> list[Any]:
@@ -166,12 +166,12 @@ class Search:
             self._seen |= news
             self._tell(Covers, values, judgement.label)
             self._corpus.append(values)
-            del self._corpus[:-CORPUS_LIMIT]
+            del self._corpus[:-_CORPUS_LIMIT]
 
     def _tell(self, kind: type[Candidate | Covers | TooSlow], values: list[Any], label: str) -> None:
         """A bounded number of times for each label."""
         key = (kind, label)
-        limit = CANDIDATES_PER_LABEL if kind is Candidate else CORPUS_LIMIT
+        limit = _CANDIDATES_PER_LABEL if kind is Candidate else _CORPUS_LIMIT
         if self._told.get(key, 0) >= limit:
             return
         try:
@@ -195,7 +195,7 @@ def finite_domain(shapes: list[Shape]) -> Callable[[], Iterator[tuple[Any, ...]]
         if part is None:
             return None
         size *= len(part)
-    if size > ENUMERATION_LIMIT:
+    if size > _ENUMERATION_LIMIT:
         return None
     known = [part for part in parts if part is not None]
     return lambda: itertools.product(*known)
@@ -216,4 +216,4 @@ def _finite_values(shape: Shape) -> list[Any] | None:
         return None
     if shape.kind == "union":
         return [value for part in known for value in part]
-    return [tuple(values) for values in itertools.islice(itertools.product(*known), ENUMERATION_LIMIT + 1)]
+    return [tuple(values) for values in itertools.islice(itertools.product(*known), _ENUMERATION_LIMIT + 1)]

@@ -40,8 +40,8 @@ _MAPPINGS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 _SETS = (set, collections.abc.MutableSet)
 _FROZEN = (frozenset, collections.abc.Set)
 ANY = "any"
-MUTABLE = frozenset({"list", "dict", "set", "bytearray", "class", "typeddict"})
-NEST_LIMIT = 6
+_MUTABLE = frozenset({"list", "dict", "set", "bytearray", "class", "typeddict"})
+_NEST_LIMIT = 6
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Shape:
 
     @property
     def is_mutable(self) -> bool:
-        return any(shape.kind in MUTABLE for shape in self.walk())
+        return any(shape.kind in _MUTABLE for shape in self.walk())
 
     def describe(self) -> str:
         if self.kind in {"class", "typeddict", "choice"} and isinstance(self.python, type):
@@ -84,12 +84,12 @@ UNKNOWN = Shape(ANY)
 
 def read_shape(annotation: Any, depth: int = 0) -> Shape:
     """Raises a refusal where a value of the annotation could only be guessed."""
-    if depth > NEST_LIMIT:
+    if depth > _NEST_LIMIT:
         raise _unsupported(annotation, "nests too deeply (or is recursive)")
     if annotation in (Any, object, inspect.Parameter.empty):
         return UNKNOWN
-    if _is_hashable(annotation) and annotation in ATOMS:
-        return Shape(ATOMS[annotation], annotation or type(None))
+    if isinstance(annotation, collections.abc.Hashable) and annotation in ATOMS:
+        return Shape(ATOMS[annotation], type(None) if annotation is None else annotation)
     if isinstance(annotation, typing.NewType):
         return read_shape(annotation.__supertype__, depth)
     if isinstance(annotation, typing.TypeVar):
@@ -101,10 +101,6 @@ def read_shape(annotation: Any, depth: int = 0) -> Shape:
     if isinstance(annotation, type):
         return _read_class(annotation, depth)
     raise _unsupported(annotation)
-
-
-def _is_hashable(value: object) -> bool:
-    return isinstance(value, collections.abc.Hashable)
 
 
 def _read_typevar(variable: typing.TypeVar, depth: int) -> Shape:
@@ -147,7 +143,7 @@ def _read_collection(annotation: Any, depth: int) -> Shape:
 def _is_unhashable(shape: Shape) -> bool:
     if shape.kind == "class":
         return shape.python.__hash__ is None
-    return shape.kind in MUTABLE or any(_is_unhashable(part) for part in shape.parts)
+    return shape.kind in _MUTABLE or any(_is_unhashable(part) for part in shape.parts)
 
 
 def _flat_literals(values: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -28,7 +28,7 @@ ALLOWED_MODULES = split_names(
     zoneinfo
     """
 )
-ALLOWED_SUBMODULES = split_names("collections.abc urllib.parse html.entities json.decoder json.encoder")
+_ALLOWED_SUBMODULES = split_names("collections.abc urllib.parse html.entities json.decoder json.encoder")
 BLOCKED_MODULES = split_names(
     """
     os posix nt sys subprocess socket ssl select selectors asyncio threading _thread multiprocessing
@@ -63,7 +63,7 @@ class Source:
         return found[-1]
 
     def _not_found(self, name: str) -> Refusal:
-        known = list(function_names(self.tree))
+        known = list(_function_names(self.tree))
         close = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known[:5]
         hint = f"functions in the code: {', '.join(close)}" if close else "the code defines no function"
         return Refusal("not_found", f"Function '{name}' not found in code", hint=hint)
@@ -110,7 +110,7 @@ def _refuse_blocked(tree: ast.Module, allowed: frozenset[str]) -> None:
 
 def _refuse_module(name: str, line: int, allowed: frozenset[str]) -> None:
     top = name.partition(".")[0]
-    if top in allowed and (top not in ALLOWED_MODULES or "." not in name or name in ALLOWED_SUBMODULES):
+    if top in allowed and (top not in ALLOWED_MODULES or "." not in name or name in _ALLOWED_SUBMODULES):
         return
     if top in BLOCKED_MODULES:
         raise _blocked(f"import: {name}", line, "move input and output out of the function under analysis")
@@ -125,7 +125,7 @@ def _blocked(what: str, line: int, hint: str) -> Refusal:
     return Refusal("permission_denied", f"Blocked {what} (line {line})", hint=hint, line=line)
 
 
-def function_names(tree: ast.Module) -> list[str]:
+def _function_names(tree: ast.Module) -> list[str]:
     """Every function and method by dotted name, in order."""
     names: list[str] = []
     for node in _flatten(tree.body):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .branches import Recorder
     from .contracts import Condition, Contract
 
-LEFT_DIFFERENT = "the arguments are left in different states"
+_LEFT_DIFFERENT = "the arguments are left in different states"
 PASS, FAIL, SKIP, LIMIT, UNCLEAR = "pass", "fail", "skip", "limit", "unclear"
 
 
@@ -115,9 +115,10 @@ class CheckSubject(Subject):
                 told = f"the postcondition is false: {condition.text}"
                 return Judgement(FAIL, f"post {condition.text} is false", told, [outcome])
         if self.contract.is_implicit and not conforms(outcome.value, self.returns):
-            told = (
-                f"returns a {_type_name(outcome.value)}, not the annotated {_annotation_name(self.returns)}"
-            )
+            value, wanted = outcome.value, self.returns
+            found = "generator" if isinstance(value, Drained) else type(value).__name__
+            annotated = wanted.__name__ if isinstance(wanted, type) else str(wanted).replace("typing.", "")
+            told = f"returns a {found}, not the annotated {annotated}"
             return Judgement(FAIL, "wrong type", told, [outcome])
         return Judgement(PASS, outcome.label, outcomes=[outcome])
 
@@ -162,7 +163,7 @@ class CompareSubject(Subject):
             return Judgement(LIMIT, f"{first.label}; {second.label}", outcomes=outcomes)
         mine, yours = _changeable(positional, named), _changeable(twin_positional, twin_named)
         verdict, told = self._compare(first, second, mine, yours)
-        changed = {"arguments": (mine, yours)} if told == LEFT_DIFFERENT else {}
+        changed = {"arguments": (mine, yours)} if told == _LEFT_DIFFERENT else {}
         return Judgement(verdict, f"{first.label}; {second.label}", told, outcomes, changed)
 
     def _admitted(self, positional: list[Any], named: dict[str, Any]) -> bool:
@@ -185,7 +186,7 @@ class CompareSubject(Subject):
                 return verdict, "the results differ"
         verdict = _compare_values(mine, yours)
         if verdict != PASS:
-            return verdict, LEFT_DIFFERENT
+            return verdict, _LEFT_DIFFERENT
         endless = isinstance(first.value, Drained) and first.value.ending == "goes on"
         return (UNCLEAR, "") if endless else (PASS, "")
 
@@ -224,11 +225,3 @@ class BranchSubject(Subject):
         if outcome.is_limit:
             return Judgement(LIMIT, outcome.label, outcomes=[outcome])
         return Judgement(PASS, f"{outcome.label} {sorted(self.recorder.taken)}", outcomes=[outcome])
-
-
-def _type_name(value: Any) -> str:
-    return "generator" if isinstance(value, Drained) else type(value).__name__
-
-
-def _annotation_name(annotation: Any) -> str:
-    return annotation.__name__ if isinstance(annotation, type) else str(annotation).replace("typing.", "")

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from .children import Child
 
-WATCH_SECONDS = 3.0
-SMALL_NUMBER = 12
-SMALL_LENGTH = 40
+_WATCH_SECONDS = 3.0
+_SMALL_NUMBER = 12
+_SMALL_LENGTH = 40
 ENDLESS = "endless"
-RUNS_ON = f"does not return within {WATCH_SECONDS:g} s"
+_RUNS_ON = f"does not return within {_WATCH_SECONDS:g} s"
 
 
 class Termination:
@@ -34,12 +34,12 @@ class Termination:
         self.verdict: ShownCall | None = None
 
     def suspect(self, written: Written, seconds_left: float) -> None:
-        if self._runs or not is_small(written) or seconds_left < WATCH_SECONDS + 0.5:
+        if self._runs or not _is_small(written) or seconds_left < _WATCH_SECONDS + 0.5:
             return
         self._written = written
         self._ends = {}
         self._runs = {
-            side: self._start("time", seed=side, inputs=(written,), seconds=WATCH_SECONDS) for side in (0, 1)
+            side: self._start("time", seed=side, inputs=(written,), seconds=_WATCH_SECONDS) for side in (0, 1)
         }
 
     def hears(self, child: Child, event: Event | Gone) -> bool:
@@ -65,7 +65,7 @@ class Termination:
             label=ENDLESS,
             violation="one side does not end",
             outcomes=[
-                ShownOutcome(RUNS_ON) if end is None else ShownOutcome(end.outcome.text) for end in ends
+                ShownOutcome(_RUNS_ON) if end is None else ShownOutcome(end.outcome.text) for end in ends
             ],
         )
 
@@ -77,15 +77,15 @@ def _read_end(event: Ended | Endless | Gone | Refused) -> Ended | None:
     return event if isinstance(event, Ended) else Ended(ShownOutcome(""), is_limit=True)
 
 
-def is_small(written: Written) -> bool:
+def _is_small(written: Written) -> bool:
     for text in [*written.args, *written.kwargs.values()]:
-        if len(text) > SMALL_LENGTH:
+        if len(text) > _SMALL_LENGTH:
             return False
         for node in ast.walk(ast.parse(text, mode="eval")):
             if (
                 isinstance(node, ast.Constant)
                 and isinstance(node.value, int | float)
-                and abs(node.value) > SMALL_NUMBER
+                and abs(node.value) > _SMALL_NUMBER
             ):
                 return False
     return True

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-DEPTH_LIMIT = 60
+_DEPTH_LIMIT = 60
 TEXT_LIMIT = 4000
 _ATOMIC = (int, str, bytes, bool, type(None))
 _DATES = (dt.datetime, dt.date, dt.time, dt.timedelta, dt.timezone)
@@ -58,7 +58,7 @@ class Renderer:
         return text
 
     def _write(self, value: Any, depth: int) -> str:  # noqa: C901, PLR0912 - one row a type
-        if depth > DEPTH_LIMIT:
+        if depth > _DEPTH_LIMIT:
             raise NotRenderableError("the value nests too deeply")
         kind = type(value)
         if kind is float:
@@ -193,7 +193,7 @@ def same(left: Any, right: Any, *, strict: bool = True, depth: int = 0) -> bool:
         return False
     if type(left) in _VALUE_TYPES:
         return bool(left == right)
-    if depth > DEPTH_LIMIT:
+    if depth > _DEPTH_LIMIT:
         raise IncomparableError
 
     def inner(one: Any, other: Any) -> bool:
