@@ -17,7 +17,12 @@ from faultless.contract import Fault
 from faultless.kit.admission import Admission
 from faultless.process.warm import Pool, Recipe
 from faultless.servers.symbolic import faults, worker
-from faultless.servers.symbolic.worker.faultless_symbolic_worker.protocol import Progress, Question, Request
+from faultless.servers.symbolic.worker.faultless_symbolic_worker.protocol import (
+    Progress,
+    Question,
+    Request,
+    Told,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -144,10 +149,9 @@ async def _follow(
 async def _listen(run: process.Child, on_progress: OnProgress | None) -> dict[str, Any] | None:
     assert run.report is not None  # noqa: S101 - the spec asks for it
     async for line in run.report:
-        message: dict[str, Any] = json.loads(line)
+        message: Told = json.loads(line)
         if "answer" in message:
-            answer: dict[str, Any] = message["answer"]
-            return answer
+            return message["answer"]
         if "fault" in message:
             raise faults.refused(message["fault"])
         if on_progress is not None:

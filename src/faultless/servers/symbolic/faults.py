@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from faultless.contract import Fault, FaultKind
 from faultless.contract.text import clean
 
 if TYPE_CHECKING:
     from faultless import process
+    from faultless.servers.symbolic.worker.faultless_symbolic_worker.protocol import RefusalFields
 
 
 def too_large(size_bytes: int, limit_bytes: int) -> Fault:
@@ -43,11 +44,11 @@ def overdue(seconds: float) -> Fault:
     )
 
 
-def refused(data: dict[str, Any]) -> Fault:
+def refused(data: RefusalFields) -> Fault:
     """A refusal as the worker wrote it."""
     return Fault(
         FaultKind(data["kind"]),
         clean(data["message"]),
-        hint=data.get("hint"),
-        details=data.get("details") or {},
+        hint=data["hint"],
+        details=data["details"],
     )

@@ -11,24 +11,24 @@ import sys
 from typing import Any
 
 from .job import describe_engine, handle
-from .protocol import Request
+from .protocol import Request, Told
 
 _REPORT_FD_VARIABLE = "FAULTLESS_REPORT_FD"
 
 
 def main() -> None:
     report = int(os.environ[_REPORT_FD_VARIABLE])
-    told: dict[str, Any] = json.load(sys.stdin)
+    asked: dict[str, Any] = json.load(sys.stdin)
 
-    def tell(message: dict[str, Any]) -> None:
+    def tell(message: Told) -> None:
         data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
         while data:
             data = data[os.write(report, data) :]
 
     # Its children are given the same; a core dump would hold the user's code.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if told:
-        handle(Request.from_json(told), tell)
+    if asked:
+        handle(Request.from_json(asked), tell)
     else:
         tell({"answer": describe_engine()})
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import sandbox
 from .children import Children, Limits
-from .protocol import BRANCHES, NOT_NEEDED, Progress, Refusal, Request, describe_layers
+from .protocol import BRANCHES, NOT_NEEDED, Progress, Refusal, Request, Told, describe_layers
 from .provable import read_language
 from .race import Race
 from .report import write_answer, write_static
@@ -30,8 +30,7 @@ def describe_engine() -> dict[str, Any]:
     }
 
 
-def handle(request: Request, tell: Callable[[dict[str, Any]], None]) -> None:
-    """Tells progress, and at the end one `answer` or one `fault`."""
+def handle(request: Request, tell: Callable[[Told], None]) -> None:
     limits = Limits(request.memory_megabytes, request.seconds, request.requires_strict)
     children = Children(perform, limits)
     try:

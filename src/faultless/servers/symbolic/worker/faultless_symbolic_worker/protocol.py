@@ -56,6 +56,21 @@ class Progress(TypedDict):
     inputs: int
 
 
+class RefusalFields(TypedDict):
+    kind: str
+    message: str
+    hint: str | None
+    details: dict[str, Any]
+
+
+class Told(TypedDict, total=False):
+    """One line of a run's report: progress any number of times, then one of the other two."""
+
+    progress: Progress
+    answer: dict[str, Any]
+    fault: RefusalFields
+
+
 class Refusal(Exception):  # noqa: N818 - it becomes a fault on the other side of the pipe
     """Why a request cannot be answered. `kind` is a fault kind's name; the worker does not import the
     contract.
@@ -68,7 +83,7 @@ class Refusal(Exception):  # noqa: N818 - it becomes a fault on the other side o
         self.hint = hint
         self.details = {name: value for name, value in details.items() if value is not None}
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> RefusalFields:
         return {"kind": self.kind, "message": self.message, "hint": self.hint, "details": self.details}
 
 
