@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from faultless.servers.symbolic.worker import sandbox
+from faultless.servers.symbolic.worker.faultless_symbolic_worker import sandbox
 
 CANARY = Path(sys.argv[1])
 PORT = int(sys.argv[2])

@@ -119,6 +119,26 @@ def test_nothing_survives_the_server() -> None:
         assert wait_until(lambda: not any(process.is_running() for process in family))
 
 
+def test_waiting_for_a_slot_is_not_running_time_and_the_queue_has_an_end() -> None:
+    with WireClient([*COMMAND, "--concurrent", "1", "--waiting", "1"]) as client:
+        client.open("handshake").call("health_check")
+        endless = {"code": ENDLESS, "function_name": "f", "timeout_seconds": 3}
+        first = client.start("tools/call", {"name": "symbolic_check", "arguments": endless})
+        assert wait_until(lambda: bool(runs(client)))
+        quick = {"code": ENDLESS, "function_name": "f", "timeout_seconds": 1}
+        queued = time.monotonic()
+        for _ in range(2):
+            client.start("tools/call", {"name": "analyze_branches", "arguments": quick})
+        answers = [client.receive() for _ in range(3)]
+        waited = time.monotonic() - queued
+        told = [message["result"]["structuredContent"] for message in answers]
+        assert told[0]["error_type"] == "rate_limited"
+        assert "1 calls are running and 1 are waiting" in told[0]["message"]
+        assert answers[1]["id"] == first
+        assert told[2]["status"] == "complete"
+        assert told[2]["time_seconds"] < 1 < waited
+
+
 def test_strict_isolation_is_refused_or_given() -> None:
     with WireClient([*COMMAND, "--require-isolation", "strict"]) as client:
         client.open("handshake")

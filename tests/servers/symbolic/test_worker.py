@@ -16,18 +16,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from radon.complexity import cc_visit  # type: ignore[import-untyped]  # it has no stubs
 
-from faultless.servers.symbolic.worker import sandbox
-from faultless.servers.symbolic.worker.branches import Recorder, count_complexity, instrument, list_branches
-from faultless.servers.symbolic.worker.children import Children, Limits
-from faultless.servers.symbolic.worker.conformance import conforms
-from faultless.servers.symbolic.worker.deadcode import find_dead_lines
-from faultless.servers.symbolic.worker.parameters import Parameter, Parameters
-from faultless.servers.symbolic.worker.provable import read_language
-from faultless.servers.symbolic.worker.refusal import Refusal
-from faultless.servers.symbolic.worker.shapes import read_shape
-from faultless.servers.symbolic.worker.shrink import shrink, simpler
-from faultless.servers.symbolic.worker.source import read_source
-from faultless.servers.symbolic.worker.values import IncomparableError, Renderer, same
+from faultless.servers.symbolic.worker.faultless_symbolic_worker import sandbox
+from faultless.servers.symbolic.worker.faultless_symbolic_worker.branches import (
+    Recorder,
+    count_complexity,
+    find_dead_lines,
+    instrument,
+    list_branches,
+)
+from faultless.servers.symbolic.worker.faultless_symbolic_worker.children import Children, Limits
+from faultless.servers.symbolic.worker.faultless_symbolic_worker.events import Finished
+from faultless.servers.symbolic.worker.faultless_symbolic_worker.parameters import Parameter, Parameters
+from faultless.servers.symbolic.worker.faultless_symbolic_worker.protocol import Refusal
+from faultless.servers.symbolic.worker.faultless_symbolic_worker.provable import read_language
+from faultless.servers.symbolic.worker.faultless_symbolic_worker.shapes import conforms, read_shape
+from faultless.servers.symbolic.worker.faultless_symbolic_worker.shrink import shrink, simpler
+from faultless.servers.symbolic.worker.faultless_symbolic_worker.source import read_source
+from faultless.servers.symbolic.worker.faultless_symbolic_worker.values import (
+    IncomparableError,
+    Renderer,
+    same,
+)
 
 ATOMS = st.one_of(
     st.integers(), st.booleans(), st.floats(), st.text(), st.binary(), st.none(), st.decimals(), st.fractions(),
@@ -195,7 +204,7 @@ def test_what_cannot_be_hashed_is_unsupported(annotation: object) -> None:
 
 def test_a_child_below_the_required_isolation_never_runs_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "enter", lambda *_, **__: ["limits", "landlock"])
-    children = Children(lambda _task, emit: emit({"event": "ran"}), Limits(2048, 5, requires_strict=True))
+    children = Children(lambda _task, emit: emit(Finished()), Limits(2048, 5, requires_strict=True))
     children.start(None)  # type: ignore[arg-type]  # the task must not be looked at
     try:
         with pytest.raises(Refusal, match="namespaces, seccomp missing"):
@@ -232,11 +241,12 @@ def hear_all(children: Children) -> None:
 
 AUDITED = """
 from crosshair.util import renamed_function
-from faultless.servers.symbolic.worker import sandbox
+from faultless.servers.symbolic.worker.faultless_symbolic_worker import sandbox
+from faultless.servers.symbolic.worker.faultless_symbolic_worker.protocol import KERNEL_LAYERS
 
 def f(): return 1
 
-assert sandbox.enter(1 << 31, 30, without=sandbox.KERNEL_LAYERS) == ["audit"]
+assert sandbox.enter(1 << 31, 30, without=KERNEL_LAYERS) == ["audit"]
 assert renamed_function(f, "g")() == 1
 try:
     f.__code__.replace(co_name="g")

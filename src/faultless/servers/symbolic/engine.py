@@ -7,120 +7,93 @@ import json
 import os
 import sys
 import time
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from faultless import process
-from faultless.contract import Fault, FaultKind
-from faultless.contract.text import clean
+from faultless.contract import Fault
+from faultless.kit.admission import Admission
 from faultless.process.warm import Pool, Recipe
+from faultless.servers.symbolic import faults, worker
+from faultless.servers.symbolic.worker.faultless_symbolic_worker.protocol import (
+    Progress,
+    Question,
+    Request,
+    Told,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    OnProgress = Callable[[dict[str, Any]], Awaitable[None]]
+    from faultless.kit.toolset import Call
+    from faultless.servers.symbolic.settings import Settings
 
-PROGRAM = "faultless.servers.symbolic.worker"
-START_SECONDS = 60.0
-KILL_GRACE_SECONDS = 1.0
-ANSWER_GRACE_SECONDS = 1.5
-RUNS_AT_MOST = 10_000
+    OnProgress = Callable[[Progress], Awaitable[None]]
+
+_START_SECONDS = 60.0
+_KILL_GRACE_SECONDS = 1.0
+_ANSWER_GRACE_SECONDS = 1.5
+_RUNS_AT_MOST = 10_000
 """Runs leave nothing in the parent; it is replaced when its files change or it grows."""
 _LINE_BYTES = 16 << 20
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "TZ", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
 
 
-@dataclass(frozen=True)
-class Question:
-    tool: str
-    function: str
-    other: str = ""
-    exception: str = ""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The server's flags that reach the engine."""
-
-    memory_megabytes: int = 2048
-    code_kilobytes: int = 64
-    requires_strict: bool = False
-    allow_imports: tuple[str, ...] = ()
-    concurrent: int = 0
-
-    @property
-    def slots(self) -> int:
-        """Each request runs two engines; more requests than this would only slow each other down."""
-        return self.concurrent or max(4, 2 * (os.cpu_count() or 1))
-
-
 class Engine:
     def __init__(self, settings: Settings, pool: Pool | None = None) -> None:
-        self.settings = settings
-        self._pool = pool or Pool(runs_at_most=RUNS_AT_MOST)
-        self._recipe = _make_recipe()
+        self._settings = settings
+        self._pool = pool or Pool(runs_at_most=_RUNS_AT_MOST)
+        self._recipe = make_recipe()
         self._facts: dict[str, Any] = {}
         self._lock = anyio.Lock()
-        self._attending: set[asyncio.Task[None]] = set()
-        self._slots = anyio.CapacityLimiter(settings.slots)
+        self._following: set[asyncio.Task[None]] = set()
+        self._admission = Admission(settings.slots, settings.waiting)
 
     async def facts(self) -> dict[str, Any]:
-        """Versions and isolation layers as a run finds them, and the warm parent's process id."""
+        """Versions and isolation layers as a run finds them, and the memory the warm parent holds."""
         launcher = await self._launcher()
         if not self._facts:
-            self._facts = await self._run({}, START_SECONDS, launcher, None)
-        return {**self._facts, "pid": launcher.process_id if launcher else None}
+            self._facts = await self._run({}, _START_SECONDS, launcher, None)
+        return {**self._facts, "parent_bytes": launcher.resident_bytes() if launcher else 0}
 
     async def ask(
-        self,
-        question: Question,
-        code: str,
-        seconds: float,
-        *,
-        is_static: bool = False,
-        on_progress: OnProgress | None = None,
+        self, question: Question, code: str, seconds: float, call: Call, *, is_static: bool = False
     ) -> dict[str, Any]:
-        """The worker's answer, or its refusal as a fault. Waiting for a free slot counts as time."""
-        self._refuse_large(code)
+        """The worker's answer, or its refusal as a fault. Time counts from when it can begin."""
+        size, limit = len(code.encode(errors="surrogatepass")), self._settings.code_kilobytes * 1024
+        if size > limit:
+            raise faults.too_large(size, limit)
+        request = Request(
+            question=question,
+            code=code,
+            seconds=seconds,
+            is_static=is_static,
+            memory_megabytes=self._settings.memory_megabytes,
+            requires_strict=self._settings.isolation == "strict",
+            allow_imports=self._settings.allow_imports,
+        )
+        async with self._admission.slot(question.tool):
+            return await self._answer(request, call)
+
+    async def _answer(self, request: Request, call: Call) -> dict[str, Any]:
         launcher = await self._launcher()
-        start = 0.0 if launcher else START_SECONDS
-        deadline = time.monotonic() + seconds
-        with anyio.move_on_after(seconds + ANSWER_GRACE_SECONDS + start):
-            async with self._slots:
-                left = deadline - time.monotonic()
-                if left > 0:
-                    request = self._request(question, code, left, is_static=is_static)
-                    return await self._run(request, left + KILL_GRACE_SECONDS + start, launcher, on_progress)
-        raise _overdue(seconds)
+        started = time.monotonic()
+
+        async def report(progress: Progress) -> None:
+            text = f"{progress['paths']} paths explored, {progress['inputs']} inputs tried"
+            await call.report_progress(round(time.monotonic() - started, 1), request.seconds, text)
+
+        seconds = request.seconds + (0.0 if launcher else _START_SECONDS)
+        with anyio.move_on_after(seconds + _ANSWER_GRACE_SECONDS):
+            answer = await self._run(request.as_json(), seconds + _KILL_GRACE_SECONDS, launcher, report)
+            return {**answer, "time_seconds": round(time.monotonic() - started, 4)}
+        raise faults.overdue(request.seconds)
 
     async def _launcher(self) -> process.Launcher | None:
         async with self._lock:
-            return await self._pool.wait_for(self._recipe, START_SECONDS)
-
-    def _request(self, question: Question, code: str, seconds: float, *, is_static: bool) -> dict[str, Any]:
-        return {
-            "question": asdict(question),
-            "code": code,
-            "seconds": seconds,
-            "is_static": is_static,
-            "memory_megabytes": self.settings.memory_megabytes,
-            "requires_strict": self.settings.requires_strict,
-            "allow_imports": list(self.settings.allow_imports),
-        }
-
-    def _refuse_large(self, code: str) -> None:
-        size = len(code.encode(errors="surrogatepass"))
-        limit = self.settings.code_kilobytes * 1024
-        if size > limit:
-            raise Fault(
-                FaultKind.TOO_LARGE,
-                f"The code is {size} bytes; the limit is {limit}",
-                hint="Send only the function and what it needs, or start the server with a larger "
-                "--max-code-kb",
-            )
+            return await self._pool.wait_for(self._recipe, _START_SECONDS)
 
     async def _run(
         self,
@@ -130,7 +103,7 @@ class Engine:
         on_progress: OnProgress | None,
     ) -> dict[str, Any]:
         spec = process.Spec(
-            command=[str(self._recipe.interpreter), "-m", PROGRAM],
+            command=[str(self._recipe.interpreter), "-m", worker.PROGRAM],
             cwd=self._recipe.root,
             env=self._recipe.env,
             stdin=json.dumps(request).encode(),
@@ -140,20 +113,20 @@ class Engine:
             report_line_bytes=_LINE_BYTES,
         )
         heard: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        attending = asyncio.create_task(_attend(spec, launcher, heard, on_progress))
-        self._attending.add(attending)
-        attending.add_done_callback(self._attending.discard)
+        following = asyncio.create_task(_follow(spec, launcher, heard, on_progress))
+        self._following.add(following)
+        following.add_done_callback(self._following.discard)
         try:
             return await heard
         finally:
-            # Nobody should wait for dead processes to be buried once the answer is known.
+            # Reap after answering: reaping a large process is slow.
             if heard.cancelled():
-                attending.cancel()
+                following.cancel()
                 with anyio.CancelScope(shield=True):
-                    await asyncio.wait([attending])
+                    await asyncio.wait([following])
 
 
-async def _attend(
+async def _follow(
     spec: process.Spec,
     launcher: process.Launcher | None,
     heard: asyncio.Future[dict[str, Any]],
@@ -167,7 +140,7 @@ async def _attend(
                 heard.set_result(answer)
                 return
             finished = await run.wait()
-        raise _overdue(spec.deadline_seconds) if finished.timed_out else _lost(finished)
+        raise faults.ended_without_answer(finished, spec.deadline_seconds)
     except Fault as fault:
         if not heard.done():
             heard.set_exception(fault)
@@ -176,58 +149,31 @@ async def _attend(
 async def _listen(run: process.Child, on_progress: OnProgress | None) -> dict[str, Any] | None:
     assert run.report is not None  # noqa: S101 - the spec asks for it
     async for line in run.report:
-        message: dict[str, Any] = json.loads(line)
+        message: Told = json.loads(line)
         if "answer" in message:
-            answer: dict[str, Any] = message["answer"]
-            return answer
+            return message["answer"]
         if "fault" in message:
-            raise _fault_from(message["fault"])
+            raise faults.refused(message["fault"])
         if on_progress is not None:
             await on_progress(message["progress"])
     return None
 
 
-def _make_recipe() -> Recipe:
-    # The seed is fixed: CrossHair must see the same order of sets each time it runs a path.
+def make_recipe() -> Recipe:
     kept = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-    fixed = {"PYTHONHASHSEED": "0", "PYTHONNOUSERSITE": "1", "PYTHONSAFEPATH": "1"}
-    home = Path(__file__).parents[2]
+    fixed = {
+        "PYTHONDONTWRITEBYTECODE": "1",
+        # CrossHair must see the same order of sets each time it runs a path.
+        "PYTHONHASHSEED": "0",
+        "PYTHONNOUSERSITE": "1",
+        "PYTHONPATH": str(worker.FOLDER),
+        "PYTHONSAFEPATH": "1",
+    }
     return Recipe(
         interpreter=Path(sys.executable),
         root=Path("/"),
-        program=PROGRAM,
-        env={**kept, **fixed, "PYTHONDONTWRITEBYTECODE": "1"},
-        warm_up=home / "servers" / "symbolic" / "worker" / "warm_up.py",
-        trusted_folder=home,
-    )
-
-
-def _lost(finished: process.Finished) -> Fault:
-    if "ModuleNotFoundError" in finished.stderr.text:
-        return Fault(
-            FaultKind.UNAVAILABLE,
-            "The symbolic engine will not start",
-            hint="Install it with: pip install 'faultless[symbolic]'; then run: faultless doctor",
-        )
-    return Fault(
-        FaultKind.CRASH,
-        "The process that analysed the code died",
-        hint="Most often memory: raise --memory-mb, or analyse a smaller function",
-    )
-
-
-def _overdue(seconds: float) -> Fault:
-    return Fault(
-        FaultKind.TIMEOUT,
-        f"No answer within {seconds:g} seconds",
-        hint="Ask again with a larger timeout_seconds, or when fewer analyses run at once",
-    )
-
-
-def _fault_from(data: dict[str, Any]) -> Fault:
-    return Fault(
-        FaultKind(data["kind"]),
-        clean(data["message"]),
-        hint=data.get("hint"),
-        details=data.get("details") or {},
+        program=worker.PROGRAM,
+        env={**kept, **fixed},
+        warm_up=Path(__file__).with_name("warm_up.py"),
+        trusted_folder=worker.FOLDER,
     )

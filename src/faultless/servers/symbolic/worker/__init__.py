@@ -1,4 +1,10 @@
-"""What runs behind the server: the fork server, one supervisor a request, and its sandboxed children.
+"""On PYTHONPATH of the processes that analyse, for the sake of its one package.
 
-Standard library and CrossHair only. User code runs in the children and nowhere else.
+There it is a top-level package, so that nothing else of the house is loaded beside user code. What the server
+itself reads of it (names and requests) needs the standard library only.
 """
+
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+PROGRAM = "faultless_symbolic_worker"
