@@ -1,4 +1,7 @@
-"""Logging in once: Google's flow for installed programs, with a loopback redirect and PKCE."""
+"""`faultless login gmail`: a person's consent, once, by Google's flow for installed programs.
+
+The answer comes to a page on this machine (a loopback redirect) and is bound to us by PKCE.
+"""
 
 from __future__ import annotations
 
@@ -10,26 +13,33 @@ import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+import click
+
 from faultless.contract import Fault, FaultKind, clean
-from faultless.servers.gmail import token_file
-from faultless.servers.gmail.settings import check_url, is_loopback
-from faultless.servers.gmail.token_file import LOGIN_COMMAND, TOKEN_URI, Token
+from faultless.servers.gmail.access import TOKEN_URI, Token, write_token
+from faultless.servers.gmail.faults import LOGIN_COMMAND
+from faultless.servers.gmail.settings import (
+    check_url,
+    default_credentials_path,
+    default_token_path,
+    is_loopback,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-AUTH_URI = "https://accounts.google.com/o/oauth2/v2/auth"
+_AUTH_URI = "https://accounts.google.com/o/oauth2/v2/auth"
 SCOPES = {
     "modify": "https://www.googleapis.com/auth/gmail.modify",
     "compose": "https://www.googleapis.com/auth/gmail.compose",
     "readonly": "https://www.googleapis.com/auth/gmail.readonly",
 }
-EXCHANGE_SECONDS = 30.0
-PAGE = b"<!doctype html><title>faultless</title><p>%s You can close this window.</p>"
+_EXCHANGE_SECONDS = 30.0
+_PAGE = b"<!doctype html><title>faultless</title><p>%s You can close this window.</p>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +48,7 @@ class OAuthClient:
 
     id: str
     secret: str = field(repr=False)
-    auth_uri: str = AUTH_URI
+    auth_uri: str = _AUTH_URI
     token_uri: str = TOKEN_URI
 
 
@@ -49,7 +59,7 @@ def read_client(path: Path) -> OAuthClient:
         return OAuthClient(
             id=str(kind["client_id"]),
             secret=str(kind.get("client_secret") or ""),
-            auth_uri=check_url(str(kind.get("auth_uri") or AUTH_URI)),
+            auth_uri=check_url(str(kind.get("auth_uri") or _AUTH_URI)),
             token_uri=check_url(str(kind.get("token_uri") or TOKEN_URI)),
         )
     except FileNotFoundError:
@@ -81,7 +91,7 @@ def log_in(
         open_page(_consent_url(client, SCOPES[scope], verifier, state, redirect.url))
         code = redirect.wait(deadline_seconds)
         token = _exchange(client, code, verifier, redirect.url, SCOPES[scope])
-    token_file.write(token_path, token)
+    write_token(token_path, token)
     return token
 
 
@@ -108,7 +118,7 @@ class _Redirect(HTTPServer):
         self.state = state
         self.answer: dict[str, str] | None = None
         try:
-            super().__init__(("127.0.0.1", port), _Page)
+            super().__init__(("127.0.0.1", port), _ConsentPage)
         except OSError as taken:
             raise Fault(
                 FaultKind.UNAVAILABLE, f"port {port} on this machine is taken", hint="choose another --port"
@@ -135,7 +145,7 @@ class _Redirect(HTTPServer):
         return self.answer["code"]
 
 
-class _Page(BaseHTTPRequestHandler):
+class _ConsentPage(BaseHTTPRequestHandler):
     server: _Redirect
     timeout = 10.0
 
@@ -147,7 +157,7 @@ class _Page(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.end_headers()
         words = b"Thank you." if is_ours and "code" in query else b"That was not a login."
-        self.wfile.write(PAGE % words)
+        self.wfile.write(_PAGE % words)
         if is_ours:
             self.server.answer = query
 
@@ -156,7 +166,7 @@ class _Page(BaseHTTPRequestHandler):
 
 
 def _exchange(client: OAuthClient, code: str, verifier: str, redirect: str, scope: str) -> Token:
-    import httpx2  # noqa: PLC0415 - slow to import, and --help must not be
+    import httpx2  # noqa: PLC0415 - slow to import, and --help must not be; it needs no extra either
 
     form = {
         "grant_type": "authorization_code",
@@ -167,7 +177,7 @@ def _exchange(client: OAuthClient, code: str, verifier: str, redirect: str, scop
         "client_secret": client.secret,
     }
     try:
-        with httpx2.Client(timeout=EXCHANGE_SECONDS, trust_env=not is_loopback(client.token_uri)) as http:
+        with httpx2.Client(timeout=_EXCHANGE_SECONDS, trust_env=not is_loopback(client.token_uri)) as http:
             answer = http.post(client.token_uri, data=form)
         fields = answer.json() if answer.is_success else {}
     except (httpx2.HTTPError, ValueError) as problem:
@@ -191,3 +201,60 @@ def _no_token(why: str) -> Fault:
         f"Google's token endpoint gave no token: {why}",
         hint=f"run `{LOGIN_COMMAND}` again; check that the OAuth client is still there",
     )
+
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+_HELP = """\
+Log in to Gmail with a browser, once; the login then renews itself.
+
+\b
+  faultless login gmail --client ~/Downloads/client_secret.json
+  faultless login gmail --scope readonly --no-browser
+"""
+
+
+@click.command("gmail", help=_HELP, short_help="Log in to Gmail with a browser.")
+@click.option(
+    "--client",
+    type=_FILE,
+    metavar="FILE",
+    help="The OAuth client (default: $GMAIL_CREDENTIALS_PATH, or our own).",
+)
+@click.option(
+    "--token",
+    type=_FILE,
+    metavar="FILE",
+    help="Where the login goes (default: $GMAIL_TOKEN_PATH, or our own).",
+)
+@click.option(
+    "--scope",
+    type=click.Choice(list(SCOPES)),
+    default="modify",
+    show_default=True,
+    help="What the login may do; modify is all but deleting for good.",
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port for the answer (default: any).")
+@click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=300.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for the person.",
+)
+def command(
+    *, client: Path | None, token: Path | None, scope: str, port: int, no_browser: bool, timeout: float
+) -> None:
+    def show(url: str) -> None:
+        click.echo(f"Open this address and consent:\n\n  {url}\n", err=True)
+        if not no_browser:
+            import webbrowser  # noqa: PLC0415 - needed here only
+
+            webbrowser.open(url)
+
+    path = token or default_token_path()
+    found = read_client(client or default_credentials_path())
+    log_in(found, path, open_page=show, scope=scope, port=port, deadline_seconds=timeout)
+    click.echo(f"Logged in; the login is in {path}.")

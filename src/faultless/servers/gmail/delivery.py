@@ -10,60 +10,59 @@ cannot be read    -                               unknown
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 
 from faultless.contract import Fault, FaultKind
 from faultless.servers.gmail.compose import MARK
-from faultless.servers.gmail.parts import read_headers
-from faultless.servers.gmail.rest import Request
+from faultless.servers.gmail.messages import read_headers
+from faultless.servers.gmail.rest import Query, Request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from faultless.servers.gmail.records import SendRecord
     from faultless.servers.gmail.rest import Rest
-    from faultless.servers.gmail.send_ledger import SendRecord
 
-LOOKS = 3
+_LOOKS = 3
 PAUSE_SECONDS = 0.5
 """Between two looks: a send may still be under way, and the Sent folder may lag."""
-NEWEST = 50
-SLACK_SECONDS = 600
+_NEWEST = 50
+_SLACK_SECONDS = 600
 """The account's clock and ours need not agree."""
-Query: TypeAlias = dict[str, str | int | list[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class Delivery:
     state: Literal["not_sent", "sent", "unknown"]
     message_id: str = ""
     thread_id: str = ""
 
 
-async def find_fate(rest: Rest, record: SendRecord, deadline_seconds: float) -> Fate:
+async def look_up_delivery(rest: Rest, record: SendRecord, deadline_seconds: float) -> Delivery:
     """Never guesses; what keeps us from looking is as unknown as what we cannot find."""
     with anyio.move_on_after(deadline_seconds, shield=True):
         try:
             return await _look(rest, record)
         except Fault:
             pass
-    return Fate("unknown")
+    return Delivery("unknown")
 
 
-async def _look(rest: Rest, record: SendRecord) -> Fate:
+async def _look(rest: Rest, record: SendRecord) -> Delivery:
     seen_twice = False
-    for _ in range(LOOKS):
+    for _ in range(_LOOKS):
         if await _has_draft(rest, record.draft_id):
             if seen_twice:
-                return Fate("not_sent")
+                return Delivery("not_sent")
             seen_twice = True
         else:
             message = await _find_sent(rest, record)
             if message is not None:
-                return Fate("sent", str(message["id"]), str(message.get("threadId", "")))
+                return Delivery("sent", str(message["id"]), str(message.get("threadId", "")))
         await anyio.sleep(PAUSE_SECONDS)
-    return Fate("unknown")
+    return Delivery("unknown")
 
 
 async def _has_draft(rest: Rest, draft_id: str) -> bool:
@@ -88,8 +87,8 @@ async def _list_candidates(rest: Rest, record: SendRecord, query: Query) -> Asyn
         yield message
     since: Query = {
         "labelIds": ["SENT"],
-        "q": f"after:{int(record.started_at) - SLACK_SECONDS}",
-        "maxResults": NEWEST,
+        "q": f"after:{int(record.started_at) - _SLACK_SECONDS}",
+        "maxResults": _NEWEST,
     }
     listed = await _get(rest, "messages", since) or {}
     for row in listed.get("messages") or ():
@@ -107,7 +106,7 @@ def _is_ours(message: dict[str, Any], record: SendRecord) -> bool:
 
 async def _get(rest: Rest, path: str, query: Query) -> dict[str, Any] | None:
     try:
-        return await rest.repeat(Request("look up the fate of a send", "GET", path, query))
+        return await rest.repeat(Request("look up a delivery", "GET", path, query))
     except Fault as fault:
         if fault.kind is FaultKind.NOT_FOUND:
             return None

@@ -7,18 +7,18 @@ from typing import Annotated
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
 from faultless.kit.toolset import Arguments
-from faultless.servers.gmail.addresses import check_addresses, check_line, check_some_addresses
+from faultless.servers.gmail.compose import check_addresses, check_line, check_some_addresses
 
-LONGEST_BODY = 2_000_000
-LONGEST_SUBJECT = 990
+_LONGEST_BODY = 2_000_000
+_LONGEST_SUBJECT = 990
 """Below the limit of a header line, in the bytes SMTP counts."""
 
 GmailId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=256)]
 Label = Annotated[str, Field(min_length=1, max_length=225), AfterValidator(check_line)]
 Recipients = Annotated[str, Field(max_length=20_000), AfterValidator(check_some_addresses)]
 MoreRecipients = Annotated[str, Field(max_length=20_000), AfterValidator(check_addresses)]
-Subject = Annotated[str, Field(max_length=LONGEST_SUBJECT), AfterValidator(check_line)]
-Body = Annotated[str, Field(max_length=LONGEST_BODY)]
+Subject = Annotated[str, Field(max_length=_LONGEST_SUBJECT), AfterValidator(check_line)]
+Body = Annotated[str, Field(max_length=_LONGEST_BODY)]
 PageToken = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.~=+/-]+$", max_length=2000)]
 MaxResults = Annotated[int, Field(ge=1, le=100)]
 MaxBodyChars = Annotated[int, Field(ge=1, le=1_000_000)]
