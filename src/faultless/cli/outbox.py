@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
+from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,7 +75,8 @@ def command() -> None:
     help="Between two passes.",
 )
 def run(*, once: bool, approve_by_move: bool, interval: float, **options: Any) -> int:  # noqa: ANN401 - the shared ones
-    """Settle what may have left, then send what is approved; end with Ctrl-C."""
+    """Find out about what may have left, then send what is approved; end with Ctrl-C."""
+    import anyio  # noqa: PLC0415 - --help must be fast
 
     async def work(session: Session) -> int:
         outbox = session.make_outbox(approve_by_move=approve_by_move, on_change=_tell)
@@ -86,7 +88,7 @@ def run(*, once: bool, approve_by_move: bool, interval: float, **options: Any) -
                 if once:
                     bad = bool(done.problems) or any(entry.reason for entry in done.changed)
                     return 1 if bad else VERDICT
-                await session.sleep(interval)
+                await anyio.sleep(interval)
 
     return _converse(work, options)
 
@@ -141,7 +143,7 @@ def settle(*, note: str, left: bool, **options: Any) -> int:  # noqa: ANN401 - t
     """For a mail that is unknown, after a look into the account; one that did not leave is a draft again."""
 
     async def work(session: Session) -> int:
-        _tell(await session.make_desk().settle(note, left=left))
+        _tell(await session.make_desk().resolve_unknown(note, left=left))
         return VERDICT
 
     return _converse(work, options)
@@ -156,7 +158,7 @@ def list_(*, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - the shared
     async def work(session: Session) -> int:
         rows = await session.list_entries()
         if as_json:
-            fields = [{"path": path or None, **session.describe(entry)} for path, entry in rows]
+            fields = [{"path": path or None, **asdict(entry)} for path, entry in rows]
             click.echo(json.dumps(fields, indent=2, ensure_ascii=False))
             return VERDICT
         for path, entry in rows:

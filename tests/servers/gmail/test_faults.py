@@ -17,7 +17,7 @@ from faultless.servers.gmail import faults
 from faultless.servers.gmail.access import Access
 from faultless.servers.gmail.rest import Rest
 from faultless.servers.gmail.settings import Settings
-from faultless.servers.gmail.toolset import build_on
+from faultless.servers.gmail.toolset import offer
 from tests.servers.gmail.conftest import StartGmail, approve, fault_of, verdict, write_login
 from tests.servers.gmail.fake import FakeGmail, Trouble
 from tests.servers.gmail.fake.trouble import refuse, refuse_anew
@@ -222,7 +222,7 @@ def ask_in_memory(settings: Settings) -> dict[str, Any]:
     async def run() -> CallToolResult:
         rest = Rest(Access(settings.token_path), settings.api_url)
         try:
-            async with connect(build_on(rest, settings)) as client:
+            async with connect(offer(rest, settings)) as client:
                 return await client.call_tool("health_check", {})
         finally:
             await rest.aclose()

@@ -15,6 +15,7 @@ import httpx2
 import pytest
 from click.testing import CliRunner
 
+from faultless.cli.login import gmail as gmail_login
 from faultless.contract import Fault, FaultKind
 from faultless.servers.gmail import doctor, login
 from faultless.servers.gmail.access import Access, read_token
@@ -138,7 +139,7 @@ def test_the_command_logs_in_and_says_where(
     monkeypatch.setattr("webbrowser.open", browse)
     path = tmp_path / "token.json"
     result = CliRunner().invoke(
-        login.command, ["--client", str(client_file), "--token", str(path), "--timeout", "60"]
+        gmail_login, ["--client", str(client_file), "--token", str(path), "--timeout", "60"]
     )
     assert result.exit_code == 0, result.output
     assert str(path) in result.output

@@ -13,7 +13,7 @@ from faultless.kit.testing import connect
 from faultless.servers.gmail.access import Access
 from faultless.servers.gmail.rest import Rest
 from faultless.servers.gmail.settings import Settings
-from faultless.servers.gmail.toolset import build_on
+from faultless.servers.gmail.toolset import offer
 from tests.servers.gmail.conftest import approve
 from tests.servers.gmail.fake import FakeGmail
 
@@ -40,7 +40,7 @@ def call(
         settings = Settings(root=home, **(places | options))
         rest = Rest(Access(settings.token_path), settings.api_url)
         try:
-            async with connect(build_on(rest, settings)) as client:
+            async with connect(offer(rest, settings)) as client:
                 result = await client.call_tool(tool, arguments)
         finally:
             await rest.aclose()

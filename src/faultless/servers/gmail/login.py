@@ -1,7 +1,4 @@
-"""`faultless login gmail`: a person's consent, once, by Google's flow for installed programs.
-
-The answer comes to a page on this machine (a loopback redirect) and is bound to us by PKCE.
-"""
+"""Logging in once: Google's flow for installed programs, with a loopback redirect and PKCE."""
 
 from __future__ import annotations
 
@@ -13,24 +10,19 @@ import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-import click
+import httpx2
 
 from faultless.contract import Fault, FaultKind, clean
 from faultless.servers.gmail.access import TOKEN_URI, Token, write_token
 from faultless.servers.gmail.faults import LOGIN_COMMAND
-from faultless.servers.gmail.settings import (
-    check_url,
-    default_credentials_path,
-    default_token_path,
-    is_loopback,
-)
+from faultless.servers.gmail.settings import check_url, is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 _AUTH_URI = "https://accounts.google.com/o/oauth2/v2/auth"
 SCOPES = {
@@ -166,8 +158,6 @@ class _ConsentPage(BaseHTTPRequestHandler):
 
 
 def _exchange(client: OAuthClient, code: str, verifier: str, redirect: str, scope: str) -> Token:
-    import httpx2  # noqa: PLC0415 - slow to import, and --help must not be; it needs no extra either
-
     form = {
         "grant_type": "authorization_code",
         "code": code,
@@ -201,60 +191,3 @@ def _no_token(why: str) -> Fault:
         f"Google's token endpoint gave no token: {why}",
         hint=f"run `{LOGIN_COMMAND}` again; check that the OAuth client is still there",
     )
-
-
-_FILE = click.Path(dir_okay=False, path_type=Path)
-
-_HELP = """\
-Log in to Gmail with a browser, once; the login then renews itself.
-
-\b
-  faultless login gmail --client ~/Downloads/client_secret.json
-  faultless login gmail --scope readonly --no-browser
-"""
-
-
-@click.command("gmail", help=_HELP, short_help="Log in to Gmail with a browser.")
-@click.option(
-    "--client",
-    type=_FILE,
-    metavar="FILE",
-    help="The OAuth client (default: $GMAIL_CREDENTIALS_PATH, or our own).",
-)
-@click.option(
-    "--token",
-    type=_FILE,
-    metavar="FILE",
-    help="Where the login goes (default: $GMAIL_TOKEN_PATH, or our own).",
-)
-@click.option(
-    "--scope",
-    type=click.Choice(list(SCOPES)),
-    default="modify",
-    show_default=True,
-    help="What the login may do; modify is all but deleting for good.",
-)
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port for the answer (default: any).")
-@click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=300.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to wait for the person.",
-)
-def command(
-    *, client: Path | None, token: Path | None, scope: str, port: int, no_browser: bool, timeout: float
-) -> None:
-    def show(url: str) -> None:
-        click.echo(f"Open this address and consent:\n\n  {url}\n", err=True)
-        if not no_browser:
-            import webbrowser  # noqa: PLC0415 - needed here only
-
-            webbrowser.open(url)
-
-    path = token or default_token_path()
-    found = read_client(client or default_credentials_path())
-    log_in(found, path, open_page=show, scope=scope, port=port, deadline_seconds=timeout)
-    click.echo(f"Logged in; the login is in {path}.")

@@ -26,11 +26,11 @@ INSTRUCTIONS = (
 
 
 def build_toolset(settings: Settings) -> Toolset:
-    return build_on(Rest(Access(settings.token_path), settings.api_url), settings)
+    return offer(Rest(Access(settings.token_path), settings.api_url), settings)
 
 
-def build_on(rest: Rest, settings: Settings) -> Toolset:
-    """For tests, which close what they opened."""
+def offer(rest: Rest, settings: Settings) -> Toolset:
+    """The tools on a connection that somebody else opened and will close."""
     mailbox = Mailbox(rest)
     sender = Sender(rest, mailbox, settings)
     toolset = Toolset("faultless-gmail", version("faultless"), Dialect.ERROR_KEY, INSTRUCTIONS)
