@@ -135,7 +135,7 @@ def reject(*, note: str, reason: str, **options: Any) -> int:  # noqa: ANN401 - 
     return _converse(work, options)
 
 
-@command.command(short_help="Say whether a mail whose fate is unknown left.")
+@command.command(short_help="Say whether a mail that may have left really did.")
 @_shared
 @click.argument("note")
 @click.option("--left/--not-left", required=True, help="Whether you found it among the sent mails.")

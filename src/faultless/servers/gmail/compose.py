@@ -41,7 +41,7 @@ def check_addresses(text: str) -> str:
     """Addresses separated by commas; empty is for the caller to judge."""
     check_line(text)
     if text:
-        parse_addresses(text)
+        _parse_addresses(text)
     return text
 
 
@@ -52,7 +52,7 @@ def check_some_addresses(text: str) -> str:
     return text
 
 
-def parse_addresses(text: str) -> list[tuple[str, str]]:
+def _parse_addresses(text: str) -> list[tuple[str, str]]:
     """Pairs of name and address, the domain in ASCII; ValueError says what is wrong with which."""
     pairs = getaddresses([text]) if text else []
     if len(pairs) > _MOST_RECIPIENTS:
@@ -78,7 +78,7 @@ def _check_address(address: str, text: str) -> str:
 
 def list_recipients(*fields: str) -> list[str]:
     """Every address in these headers, without names."""
-    return [address for text in fields for _, address in parse_addresses(text)]
+    return [address for text in fields for _, address in _parse_addresses(text)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,22 +98,21 @@ def compose(content: Content, *, mark: str, original: Original | None = None) ->
     for header, text in (("To", content.to), ("Cc", content.cc), ("Bcc", content.bcc)):
         if text:
             message[header] = [
-                Address(display_name=name, addr_spec=address) for name, address in parse_addresses(text)
+                Address(display_name=name, addr_spec=address) for name, address in _parse_addresses(text)
             ]
     message["Subject"] = _choose_subject(content.subject, original)
     if original is not None and original.message_id:
         message["In-Reply-To"] = original.message_id
         message["References"] = _chain(original)
     message[MARK] = mark
-    message.set_content(content.body, cte="base64" if _needs_base64(content.body) else None)
+    # Lines over SMTP's limit and bare carriage returns would be changed on the way.
+    is_fragile = "\r" in content.body or any(
+        len(line.encode()) > _LONGEST_LINE_BYTES for line in content.body.split("\n")
+    )
+    message.set_content(content.body, cte="base64" if is_fragile else None)
     if content.html:
         message.add_alternative(content.html, subtype="html")
     return base64.urlsafe_b64encode(message.as_bytes()).decode()
-
-
-def _needs_base64(text: str) -> bool:
-    """Lines over SMTP's limit and bare carriage returns would be changed on the way."""
-    return "\r" in text or any(len(line.encode()) > _LONGEST_LINE_BYTES for line in text.split("\n"))
 
 
 def _chain(original: Original) -> str:

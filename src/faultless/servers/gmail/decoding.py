@@ -183,7 +183,10 @@ class _HtmlReader(HTMLParser):
 
     def _end(self, tag: str) -> None:
         if tag == "a" and self._links:
-            self._write_target(*self._links.pop())
+            target, start = self._links.pop()
+            shown = "".join(self._pieces[start:]).strip()
+            if re.match(r"https?://|mailto:", target, re.IGNORECASE) and shown and shown not in target:
+                self._write(f" ({target})")
         self._preformatted -= tag == "pre"
         if tag in {"td", "th"}:
             self._write(" ")
@@ -196,11 +199,6 @@ class _HtmlReader(HTMLParser):
             self._write("\n---\n")
         if tag == "img" and given.get("alt", "").strip():
             self._write(f"[{given['alt'].strip()}]")
-
-    def _write_target(self, target: str, start: int) -> None:
-        shown = "".join(self._pieces[start:]).strip()
-        if re.match(r"https?://|mailto:", target, re.IGNORECASE) and shown and shown not in target:
-            self._write(f" ({target})")
 
     def _write(self, text: str) -> None:
         if not self._silences:

@@ -51,12 +51,12 @@ async def look_up_delivery(rest: Rest, record: SendRecord, deadline_seconds: flo
 
 
 async def _look(rest: Rest, record: SendRecord) -> Delivery:
-    seen_twice = False
+    saw_draft = False
     for _ in range(_LOOKS):
-        if await _has_draft(rest, record.draft_id):
-            if seen_twice:
+        if await _get(rest, f"drafts/{record.draft_id}", {"format": "minimal"}) is not None:
+            if saw_draft:
                 return Delivery("not_sent")
-            seen_twice = True
+            saw_draft = True
         else:
             message = await _find_sent(rest, record)
             if message is not None:
@@ -65,20 +65,20 @@ async def _look(rest: Rest, record: SendRecord) -> Delivery:
     return Delivery("unknown")
 
 
-async def _has_draft(rest: Rest, draft_id: str) -> bool:
-    return await _get(rest, f"drafts/{draft_id}", {"format": "minimal"}) is not None
-
-
 async def _find_sent(rest: Rest, record: SendRecord) -> dict[str, Any] | None:
-    """Under the draft's own id, in its thread, then among the newest in Sent."""
-    query: Query = {"format": "metadata", "metadataHeaders": [MARK]}
-    async for message in _list_candidates(rest, record, query):
-        if _is_ours(message, record):
+    """Among what was sent: the message that carries the mark, or the very one that was the draft."""
+    async for message in _list_candidates(rest, record):
+        headers = read_headers(message.get("payload") or {})
+        is_marked = headers.get(MARK.lower(), "").strip() == record.mark
+        was_draft = bool(record.draft_message_id) and message.get("id") == record.draft_message_id
+        if (is_marked or was_draft) and "SENT" in (message.get("labelIds") or ()):
             return message
     return None
 
 
-async def _list_candidates(rest: Rest, record: SendRecord, query: Query) -> AsyncIterator[dict[str, Any]]:
+async def _list_candidates(rest: Rest, record: SendRecord) -> AsyncIterator[dict[str, Any]]:
+    """Under the draft's own id, in its thread, then among the newest in Sent."""
+    query: Query = {"format": "metadata", "metadataHeaders": [MARK]}
     own = await _get(rest, f"messages/{record.draft_message_id}", query) if record.draft_message_id else None
     if own is not None:
         yield own
@@ -95,13 +95,6 @@ async def _list_candidates(rest: Rest, record: SendRecord, query: Query) -> Asyn
         message = await _get(rest, f"messages/{row['id']}", query)
         if message is not None:
             yield message
-
-
-def _is_ours(message: dict[str, Any], record: SendRecord) -> bool:
-    """Among what was sent: it carries the mark, or it is the very message that was the draft."""
-    marked = read_headers(message.get("payload") or {}).get(MARK.lower(), "").strip() == record.mark
-    is_draft = bool(record.draft_message_id) and message.get("id") == record.draft_message_id
-    return (marked or is_draft) and "SENT" in (message.get("labelIds") or ())
 
 
 async def _get(rest: Rest, path: str, query: Query) -> dict[str, Any] | None:

@@ -198,13 +198,10 @@ def hide_text(tool: Tool) -> Tool:
         except Fault as fault:
             if fault.kind is not FaultKind.INVALID_PARAMS or "violations" not in fault.details:
                 raise
-            raise invalid_params(_hide_values(fault.details["violations"]), hint=fault.hint) from None
+            violations: list[dict[str, Json]] = [
+                row if row.get("field") in _QUOTABLE else row | {"received_value": None}
+                for row in _list_rows(fault.details["violations"])
+            ]
+            raise invalid_params(violations, hint=fault.hint) from None
 
     return dataclasses.replace(tool, run=run)
-
-
-def _hide_values(violations: Json) -> list[dict[str, Json]]:
-    return [
-        row if row.get("field") in _QUOTABLE else row | {"received_value": None}
-        for row in _list_rows(violations)
-    ]

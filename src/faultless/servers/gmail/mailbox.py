@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -15,7 +15,7 @@ from faultless.servers.gmail.outputs import DraftList, Email, EmailList, Labeled
 from faultless.servers.gmail.rest import Query, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Iterable
 
     from faultless.servers.gmail.inputs import (
         AddLabel,
@@ -33,8 +33,6 @@ _ARCHIVE = "ARCHIVE"
 """Not a label of Gmail's: what is archived has no INBOX label."""
 _ROW_HEADERS = ["From", "Subject", "Date"]
 _ANSWER_HEADERS = ["Message-ID", "References", "In-Reply-To", "Subject"]
-T = TypeVar("T")
-S = TypeVar("S")
 
 
 class Mailbox:
@@ -51,17 +49,22 @@ class Mailbox:
     async def list_emails(self, arguments: ListEmails) -> EmailList:
         query = _page(arguments.max_results, arguments.page_token) | {"q": arguments.query}
         listed = await self._rest.repeat(Request("list emails", "GET", "messages", query))
-        ids = [str(it["id"]) for it in listed.get("messages") or ()]
-        found = await _each(ids, self._get_row)
-        rows = [messages.show_row(it) for it in found if it is not None]
+        headers: Query = {"format": "metadata", "metadataHeaders": _ROW_HEADERS}
+        found = await self._get_all(
+            Request("list emails", "GET", f"messages/{it['id']}", headers)
+            for it in listed.get("messages") or ()
+        )
+        rows = [messages.show_row(it) for it in found]
         return EmailList(emails=rows, total_count=len(rows), next_page_token=listed.get("nextPageToken"))
 
     async def list_drafts(self, arguments: ListDrafts) -> DraftList:
         query = _page(arguments.max_results, arguments.page_token)
         listed = await self._rest.repeat(Request("list drafts", "GET", "drafts", query))
-        ids = [str(it["id"]) for it in listed.get("drafts") or ()]
-        found = await _each(ids, self._get_draft)
-        rows = [messages.show_draft(it) for it in found if it is not None]
+        found = await self._get_all(
+            Request("list drafts", "GET", f"drafts/{it['id']}", {"format": "metadata"})
+            for it in listed.get("drafts") or ()
+        )
+        rows = [messages.show_draft(it) for it in found]
         return DraftList(drafts=rows, next_page_token=listed.get("nextPageToken"))
 
     async def get_email(self, arguments: GetEmail) -> Email:
@@ -141,23 +144,27 @@ class Mailbox:
         labels = await self._labels.name_all(message.get("labelIds") or ())
         return messages.show_email(message, tree, labels, max_body_chars)
 
-    async def _get_row(self, message_id: str) -> dict[str, Any] | None:
-        query: Query = {"format": "metadata", "metadataHeaders": _ROW_HEADERS}
-        return await self._get_listed(Request("list emails", "GET", f"messages/{message_id}", query))
+    async def _get_all(self, requests: Iterable[Request]) -> list[dict[str, Any]]:
+        """A few at a time, in order, without those deleted since they were listed; other faults end it."""
+        found: dict[int, dict[str, Any]] = {}
+        faults: list[Fault] = []
+        limiter = anyio.Semaphore(_AT_ONCE)
 
-    async def _get_draft(self, draft_id: str) -> dict[str, Any] | None:
-        return await self._get_listed(
-            Request("list drafts", "GET", f"drafts/{draft_id}", {"format": "metadata"})
-        )
+        async def run(index: int, request: Request) -> None:
+            async with limiter:
+                try:
+                    found[index] = await self._rest.repeat(request)
+                except Fault as fault:
+                    if fault.kind is not FaultKind.NOT_FOUND:
+                        faults.append(fault)
+                        tasks.cancel_scope.cancel()
 
-    async def _get_listed(self, request: Request) -> dict[str, Any] | None:
-        """None for what was deleted since it was listed."""
-        try:
-            return await self._rest.repeat(request)
-        except Fault as fault:
-            if fault.kind is FaultKind.NOT_FOUND:
-                return None
-            raise
+        async with anyio.create_task_group() as tasks:
+            for index, request in enumerate(requests):
+                tasks.start_soon(run, index, request)
+        if faults:
+            raise faults[0]
+        return [found[index] for index in sorted(found)]
 
 
 class _Labels:
@@ -215,25 +222,3 @@ class _Labels:
 def _page(max_results: int, page_token: str | None) -> Query:
     page: Query = {"maxResults": max_results}
     return page | {"pageToken": page_token} if page_token else page
-
-
-async def _each(items: list[S], fetch: Callable[[S], Awaitable[T]]) -> list[T]:
-    """All of them, a few at a time, in order; the first fault ends the rest."""
-    found: dict[int, T] = {}
-    faults: list[Fault] = []
-    limiter = anyio.Semaphore(_AT_ONCE)
-
-    async def run(index: int, item: S) -> None:
-        async with limiter:
-            try:
-                found[index] = await fetch(item)
-            except Fault as fault:
-                faults.append(fault)
-                tasks.cancel_scope.cancel()
-
-    async with anyio.create_task_group() as tasks:
-        for index, item in enumerate(items):
-            tasks.start_soon(run, index, item)
-    if faults:
-        raise faults[0]
-    return [found[index] for index in range(len(items))]

@@ -91,7 +91,7 @@ def _walk(part: Part) -> Iterator[Part]:
 async def fetch_texts(part: Part, fetch: Callable[[str], Awaitable[bytes]]) -> Part:
     """The tree with text that Gmail keeps apart: long bodies, and attached text where there is no other."""
     shown = await _fetch_where(part, fetch, lambda it: not it.is_attached)
-    if read_body(shown).strip():
+    if _read_body(shown).strip():
         return shown
     return await _fetch_where(shown, fetch, lambda it: it.size_bytes <= _LARGEST_ATTACHED_TEXT)
 
@@ -115,7 +115,7 @@ def list_attachments(part: Part) -> list[Part]:
     ]
 
 
-def read_body(part: Part) -> str:
+def _read_body(part: Part) -> str:
     """The text as a mail program shows it; where that is nothing, any text there is."""
     shown = _show(part)
     if shown.strip():
@@ -189,7 +189,7 @@ def show_email(message: dict[str, Any], tree: Part, labels: list[str], max_body_
         to=_line(tree.headers, "to", _LONGEST_ADDRESSES),
         cc=_line(tree.headers, "cc", _LONGEST_ADDRESSES),
         date=read_date(tree.headers, message),
-        body=clean(read_body(tree), max_body_chars),
+        body=clean(_read_body(tree), max_body_chars),
         has_attachments=bool(attached),
         attachment_names=[name_attachment(part) for part in attached],
         attachments=[

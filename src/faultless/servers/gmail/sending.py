@@ -90,7 +90,7 @@ class Sender:
                 return _status(send_id, "in_progress")
             record = self._ledger.load(send_id)
             if record is None:
-                self._require_known(send_id)
+                self._require_approved(send_id)
                 return _status(send_id, "not_sent")
             if record.state is State.SENT:
                 return _status(send_id, "sent", record)
@@ -107,7 +107,7 @@ class Sender:
         elif not self._settings.send_without_approval:
             raise approval_required("a person must approve this mail before it leaves", "none")
 
-    def _require_known(self, send_id: str) -> None:
+    def _require_approved(self, send_id: str) -> None:
         try:
             self._approvals.find(send_id)
         except Fault as fault:
