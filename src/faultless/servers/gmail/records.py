@@ -150,18 +150,13 @@ class AuditJournal:
     def _list_recent(self, now: datetime) -> Iterable[datetime]:
         """When mails may have left within the last hour: attempts that are not known to have failed."""
         began: dict[str, datetime] = {}
-        for path in sorted(
-            {self._path(now - _HOUR), self._path(now)}
-        ):  # by date, so one or two files in order
-            for record in read_lines(path):
-                attempt_id, moment = (
-                    str(record.get("attempt_id")),
-                    datetime.fromisoformat(str(record["time"])),
-                )
-                if record.get("event") == "send_attempt" and now - moment < _HOUR:
-                    began[attempt_id] = moment
-                elif record.get("outcome") not in _MAY_HAVE_LEFT:
-                    began.pop(attempt_id, None)
+        days = sorted({self._path(now - _HOUR), self._path(now)})  # shortly after midnight, two
+        for record in (record for path in days for record in read_lines(path)):
+            attempt_id, moment = str(record.get("attempt_id")), datetime.fromisoformat(str(record["time"]))
+            if record.get("event") == "send_attempt" and now - moment < _HOUR:
+                began[attempt_id] = moment
+            elif record.get("outcome") not in _MAY_HAVE_LEFT:
+                began.pop(attempt_id, None)
         return began.values()
 
     def _path(self, moment: datetime) -> Path:
