@@ -15,14 +15,24 @@ from faultless.approval import Approval, ApprovalStore
 from faultless.cli.outbox_session import DirectVault
 from faultless.client import Client
 from faultless.kit.server import Boundary
-from faultless.outbox import Desk, Entry, Mailer, Outbox, OutboxJournal, Pass, State, Vault, list_entries
-from faultless.servers.gmail import fate
+from faultless.outbox import (
+    ApprovalDesk,
+    Entry,
+    Mailer,
+    Outbox,
+    OutboxJournal,
+    Pass,
+    State,
+    Vault,
+    list_entries,
+)
+from faultless.servers.gmail import delivery
 from faultless.servers.gmail.access import Access
 from faultless.servers.gmail.rest import Rest
-from faultless.servers.gmail.settings import read_settings
-from faultless.servers.gmail.toolset import build_toolset
-from faultless.servers.obsidian.scope import Scope
-from faultless.servers.obsidian.toolset import make_toolset
+from faultless.servers.gmail.settings import Settings as GmailSettings
+from faultless.servers.gmail.toolset import offer as offer_mail
+from faultless.servers.obsidian.settings import Settings as VaultSettings
+from faultless.servers.obsidian.toolset import offer as offer_notes
 from faultless.servers.obsidian.vault import Vault as Notes
 from tests.servers.gmail.conftest import write_login
 from tests.servers.gmail.fake import FakeGmail
@@ -73,7 +83,7 @@ class Rig:
 
     def approve(self, name: str) -> Approval:
         async def work(vault: Vault, _: Mailer) -> Approval:
-            desk = Desk(vault, self.approvals, self.journal)
+            desk = ApprovalDesk(vault, self.approvals, self.journal)
             note, content = await desk.open(name)
             self.while_reading()
             return await desk.approve(note, content, "a person")
@@ -82,16 +92,16 @@ class Rig:
 
     def reject(self, name: str, reason: str) -> Entry:
         async def work(vault: Vault, _: Mailer) -> Entry:
-            desk = Desk(vault, self.approvals, self.journal)
+            desk = ApprovalDesk(vault, self.approvals, self.journal)
             note, _content = await desk.open(name)
             self.while_reading()
             return await desk.reject(note, reason)
 
         return self._converse(work)
 
-    def settle(self, name: str, *, left: bool) -> Entry:
+    def resolve_unknown(self, name: str, *, left: bool) -> Entry:
         async def work(vault: Vault, _: Mailer) -> Entry:
-            return await Desk(vault, self.approvals, self.journal).settle(name, left=left)
+            return await ApprovalDesk(vault, self.approvals, self.journal).resolve_unknown(name, left=left)
 
         return self._converse(work)
 
@@ -109,19 +119,17 @@ class Rig:
 
     def _converse(self, work: Callable[[Vault, Mailer], Awaitable[T]]) -> T:
         async def run() -> T:
-            settings = read_settings(
-                self.home,
-                {
-                    "token": self.home / "token.json",
-                    "state": self.home / "state",
-                    "api_url": self.gmail.url,
-                    "timeout": 3.0,
-                    **self.options,
-                },
+            settings = GmailSettings(
+                root=self.home,
+                token=self.home / "token.json",
+                state=self.home / "state",
+                api_url=self.gmail.url,
+                timeout_seconds=3.0,
+                **self.options,
             )
             rest = Rest(Access(settings.token_path), settings.api_url)
-            notes = Notes(self.folder, Scope(deny=()))
-            servers = {"gmail": build_toolset(settings, rest), "obsidian": make_toolset(notes)}
+            notes = Notes(VaultSettings(root=self.folder, allow_approvals=True))
+            servers = {"gmail": offer_mail(rest, settings), "obsidian": offer_notes(notes)}
             async with AsyncExitStack() as stack:
                 stack.callback(notes.close)
                 stack.push_async_callback(rest.aclose)
@@ -140,7 +148,7 @@ class Rig:
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fake's Sent folder does not lag."""
-    monkeypatch.setattr(fate, "PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(delivery, "PAUSE_SECONDS", 0.01)
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from faultless.contract import Fault, FaultKind
-from faultless.outbox import Entry, State
-from faultless.outbox.letter import Note, read_letter
+from faultless.outbox import Entry, Note, State, read_letter
 from tests.outbox.conftest import NOTE, Rig, state_of
 from tests.servers.gmail.fake import Trouble
 from tests.servers.gmail.fake.trouble import refuse
@@ -105,7 +104,7 @@ def test_a_changed_mail_that_failed_needs_an_approval_and_a_draft_of_its_own(rig
 @pytest.mark.parametrize("left", [True, False])
 def test_a_person_settles_what_nobody_could_find_out(rig: Rig, *, left: bool) -> None:
     _make_unknown(rig, "who knows")
-    rig.settle("who knows", left=left)
+    rig.resolve_unknown("who knows", left=left)
     rig.approve_by_move = True
     rig.run()
     assert rig.states() == ({"Done/who knows.md": "sent"} if left else {"Drafts/who knows.md": "drafted"})
@@ -116,7 +115,7 @@ def test_only_an_unknown_mail_can_be_settled(rig: Rig) -> None:
     rig.draft("clear")
     rig.approve("clear")
     with pytest.raises(Fault) as refused:
-        rig.settle("clear", left=True)
+        rig.resolve_unknown("clear", left=True)
     assert refused.value.kind is FaultKind.CONFLICT
     assert state_of(rig.run()) == [State.SENT]
 

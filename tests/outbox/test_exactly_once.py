@@ -14,9 +14,7 @@ from collections import Counter
 import psutil
 import pytest
 
-from faultless.outbox import Entry, State, locate_state, read_letter
-from faultless.outbox.letter import Note
-from faultless.outbox.states import OutboxJournal
+from faultless.outbox import Entry, Note, OutboxJournal, State, locate_state, read_letter
 from tests.outbox.conftest import Rig
 from tests.servers.gmail.conftest import gmail_command
 from tests.servers.gmail.fake import Trouble

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from faultless.contract import Fault, FaultKind
-from faultless.outbox import State, exclude_others, locate_state
-from faultless.outbox.states import OutboxJournal
+from faultless.outbox import OutboxJournal, State, exclude_others, locate_state
 from tests.outbox.conftest import Rig, state_of
 
 

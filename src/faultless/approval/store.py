@@ -1,23 +1,22 @@
-"""Approvals as files, one each, in a folder no server writes to."""
+"""What an approval binds, and approvals as files, one each, in a folder no server writes to."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import secrets
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
+from email.utils import formataddr, getaddresses
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from faultless.contract import Fault, FaultKind
 from faultless.durable import write_atomically
 
-if TYPE_CHECKING:
-    from faultless.approval.content import Content
-
 DEFAULT_LIFETIME = timedelta(days=7)
+_CONTENT_VERSION = 1
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -28,6 +27,43 @@ def default_state_folder() -> Path:
         return Path(named)
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "faultless"
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A mail as a person reads it. `thread` is the Gmail id of the message it answers."""
+
+    to: str
+    subject: str
+    body: str
+    cc: str = ""
+    bcc: str = ""
+    html: str = ""
+    thread: str = ""
+
+    def digest(self) -> str:
+        """The same for two spellings of one mail; different as soon as anybody would read something else."""
+        bound = {
+            "version": _CONTENT_VERSION,
+            "to": _list_addresses(self.to),
+            "cc": _list_addresses(self.cc),
+            "bcc": _list_addresses(self.bcc),
+            "subject": self.subject.strip(),
+            "body": _strip(self.body),
+            "html": _strip(self.html),
+            "thread": self.thread.strip(),
+        }
+        canonical = json.dumps(bound, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+        return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _list_addresses(addresses: str) -> list[str]:
+    """One entry per address, its display name kept: a name is what the reader goes by."""
+    return [formataddr(pair, charset="utf-8") for pair in getaddresses([addresses])] if addresses else []
+
+
+def _strip(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,32 +113,36 @@ class ApprovalStore:
     def find(self, approval_id: str) -> Approval:
         """The approval, or approval_required with the reason there is none."""
         if not _ID.fullmatch(approval_id):
-            raise refuse("the approval id is not one that `faultless outbox approve` gives out", "malformed")
+            raise approval_required(
+                "the approval id is not one that `faultless outbox approve` gives out", "malformed"
+            )
         try:
             text = self._path(approval_id).read_text(encoding="utf-8")
         except FileNotFoundError:
-            raise refuse("no approval has that id", "unknown") from None
+            raise approval_required("no approval has that id", "unknown") from None
         try:
             approval = Approval(**json.loads(text))
             datetime.fromisoformat(approval.expires_at)
         except (ValueError, TypeError):
-            raise refuse("the approval's file cannot be read", "unreadable") from None
+            raise approval_required("the approval's file cannot be read", "unreadable") from None
         return approval
 
     def check(self, approval_id: str, content: Content, now: datetime | None = None) -> Approval:
         """The approval, if it is for exactly this content and still holds."""
         approval = self.find(approval_id)
         if approval.id != approval_id or approval.digest != content.digest():
-            raise refuse("the mail is not the one that was approved; it was changed since", "content")
+            raise approval_required(
+                "the mail is not the one that was approved; it was changed since", "content"
+            )
         if approval.has_expired(now or datetime.now(UTC)):
-            raise refuse(f"the approval expired at {approval.expires_at}", "expired")
+            raise approval_required(f"the approval expired at {approval.expires_at}", "expired")
         return approval
 
     def _path(self, approval_id: str) -> Path:
         return self.folder / f"{approval_id}.json"
 
 
-def refuse(message: str, reason: str) -> Fault:
+def approval_required(message: str, reason: str) -> Fault:
     return Fault(
         FaultKind.APPROVAL_REQUIRED,
         message,

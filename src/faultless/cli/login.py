@@ -2,23 +2,73 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-_COMMANDS = ("gmail",)
+from faultless.cli.lookup import require_extra
+from faultless.servers import SERVERS
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+HELP = """\
+Log in to Gmail with a browser, once; the login then renews itself.
+
+\b
+  faultless login gmail --client ~/Downloads/client_secret.json
+  faultless login gmail --scope readonly --no-browser
+"""
 
 
-class _Logins(click.Group):
-    """Imported when asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
-        if cmd_name not in _COMMANDS:
-            return None
-        from faultless.servers.gmail.login_command import command as gmail  # noqa: PLC0415 - the other commands start sooner
-
-        return gmail
+@click.group("login", help="Log in to a service with a browser, once.")
+def command() -> None:
+    """Replaced by the help above."""
 
 
-command = _Logins("login", help="Log in to a service with a browser, once.")
+@command.command("gmail", help=HELP, short_help="Log in to Gmail with a browser.")
+@click.option(
+    "--client",
+    type=_FILE,
+    metavar="FILE",
+    help="The OAuth client (default: $GMAIL_CREDENTIALS_PATH, or our own).",
+)
+@click.option(
+    "--token",
+    type=_FILE,
+    metavar="FILE",
+    help="Where the login goes (default: $GMAIL_TOKEN_PATH, or our own).",
+)
+@click.option(
+    "--scope",
+    type=click.Choice(["modify", "compose", "readonly"]),
+    default="modify",
+    show_default=True,
+    help="What the login may do; modify is all but deleting for good.",
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port for the answer (default: any).")
+@click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=300.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for the person.",
+)
+def gmail(
+    *, client: Path | None, token: Path | None, scope: str, port: int, no_browser: bool, timeout: float
+) -> None:
+    require_extra("gmail", SERVERS["gmail"])
+    from faultless.servers.gmail import login, settings  # noqa: PLC0415 - they need the extra
+
+    def show(url: str) -> None:
+        click.echo(f"Open this address and consent:\n\n  {url}\n", err=True)
+        if not no_browser:
+            import webbrowser  # noqa: PLC0415 - --help must be fast
+
+            webbrowser.open(url)
+
+    path = token or settings.default_token_path()
+    found = login.read_client(client or settings.default_credentials_path())
+    login.log_in(found, path, open_page=show, scope=scope, port=port, deadline_seconds=timeout)
+    click.echo(f"Logged in; the login is in {path}.")

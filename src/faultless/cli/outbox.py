@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
+from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,7 +64,7 @@ def command() -> None:
 
 @command.command(
     short_help="Send what is approved, now and from now on.",
-    help="Settle what may have left, then send what is approved; end with Ctrl-C.",
+    help="Find out about what may have left, then send what is approved; end with Ctrl-C.",
 )
 @_shared
 @click.option("--once", is_flag=True, help="One pass, then end; exit status 1 if something failed.")
@@ -77,6 +78,8 @@ def command() -> None:
     help="Between two passes.",
 )
 def run(*, once: bool, approve_by_move: bool, interval: float, **options: Any) -> int:  # noqa: ANN401 - the shared ones
+    import anyio  # noqa: PLC0415 - --help must be fast
+
     async def work(session: Session) -> int:
         outbox = session.make_outbox(approve_by_move=approve_by_move, on_change=_tell)
         with session.exclude_others():
@@ -87,7 +90,7 @@ def run(*, once: bool, approve_by_move: bool, interval: float, **options: Any) -
                 if once:
                     bad = bool(done.problems) or any(entry.reason for entry in done.changed)
                     return 1 if bad else VERDICT
-                await session.sleep(interval)
+                await anyio.sleep(interval)
 
     return _converse(work, options)
 
@@ -134,7 +137,7 @@ def reject(*, note: str, reason: str, **options: Any) -> int:  # noqa: ANN401 - 
 
 
 @command.command(
-    short_help="Say whether a mail whose fate is unknown left.",
+    short_help="Say whether a mail that may have left really did.",
     help="For a mail that is unknown, after a look into the account; "
     "one that did not leave is a draft again.",
 )
@@ -143,7 +146,7 @@ def reject(*, note: str, reason: str, **options: Any) -> int:  # noqa: ANN401 - 
 @click.option("--left/--not-left", required=True, help="Whether you found it among the sent mails.")
 def settle(*, note: str, left: bool, **options: Any) -> int:  # noqa: ANN401 - the shared ones
     async def work(session: Session) -> int:
-        _tell(await session.make_desk().settle(note, left=left))
+        _tell(await session.make_desk().resolve_unknown(note, left=left))
         return VERDICT
 
     return _converse(work, options)
@@ -160,7 +163,7 @@ def list_(*, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - the shared
     async def work(session: Session) -> int:
         rows = await session.list_entries()
         if as_json:
-            fields = [{"path": path or None, **session.describe(entry)} for path, entry in rows]
+            fields = [{"path": path or None, **asdict(entry)} for path, entry in rows]
             click.echo(json.dumps(fields, indent=2, ensure_ascii=False))
             return VERDICT
         for path, entry in rows:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import shlex
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from faultless.approval import ApprovalStore, default_state_folder
+from faultless.cli.lookup import load
 from faultless.cli.options import server_command
 from faultless.client import Client
 from faultless.outbox import (
-    Desk,
+    ApprovalDesk,
     Mailer,
     Outbox,
     OutboxJournal,
@@ -43,22 +44,14 @@ class Session:
     def make_outbox(self, *, approve_by_move: bool, on_change: Callable[[Entry], None]) -> Outbox:
         return Outbox(self.vault, self.mailer, self.approvals, self.journal, approve_by_move, on_change)
 
-    def make_desk(self) -> Desk:
-        return Desk(self.vault, self.approvals, self.journal)
+    def make_desk(self) -> ApprovalDesk:
+        return ApprovalDesk(self.vault, self.approvals, self.journal)
 
     def exclude_others(self) -> AbstractContextManager[None]:
         return exclude_others(self.folder)
 
     async def list_entries(self) -> list[tuple[str, Entry]]:
         return await list_entries(self.vault, self.journal)
-
-    @staticmethod
-    async def sleep(seconds: float) -> None:
-        await anyio.sleep(seconds)
-
-    @staticmethod
-    def describe(entry: Entry) -> dict[str, Any]:
-        return asdict(entry)
 
 
 class DirectVault:
@@ -70,10 +63,11 @@ class DirectVault:
 
     async def __call__(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         from faultless.kit.toolset import Call  # noqa: PLC0415 - only when the server is gone
-        from faultless.servers.obsidian import server  # noqa: PLC0415 - as above
 
         if self._toolset is None:
-            self._toolset = server.build(self._folder, {"vault": str(self._folder), "allow_approvals": True})
+            kind = load("obsidian")
+            assert kind.settings is not None  # noqa: S101 - each of our servers has them
+            self._toolset = kind.build_toolset(kind.settings(root=self._folder, allow_approvals=True))
         output = await self._toolset.tools[tool].run(arguments, Call())
         return dict(output.payload or {})
 

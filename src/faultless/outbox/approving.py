@@ -1,4 +1,4 @@
-"""A person's yes or no to one note."""
+"""What a person sees and decides: the list of mails, yes or no to one, what became of an unknown one."""
 
 from __future__ import annotations
 
@@ -6,23 +6,56 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from faultless.approval.store import DEFAULT_LIFETIME
+from faultless.approval import DEFAULT_LIFETIME
 from faultless.contract import Fault, FaultKind
+from faultless.outbox.journal import MAY_HAVE_LEFT, Entry, State
 from faultless.outbox.letter import read_letter, require_unsent
-from faultless.outbox.states import UNSETTLED, Entry, State
-from faultless.outbox.vault import APPROVED, DRAFTS, REJECTED
+from faultless.outbox.servers import APPROVED, DONE, DRAFTS, REJECTED
 
 if TYPE_CHECKING:
     from faultless.approval import Approval, ApprovalStore, Content
+    from faultless.outbox.journal import OutboxJournal
     from faultless.outbox.letter import Note
-    from faultless.outbox.states import OutboxJournal
-    from faultless.outbox.vault import Vault
+    from faultless.outbox.servers import Vault
 
-CLOSED = UNSETTLED | {State.SENT}
+# What a note is that the journal knows nothing of, by the folder it lies in.
+_UNRECORDED = {
+    DRAFTS: (State.DRAFTED, ""),
+    APPROVED: (State.DRAFTED, "it lies in Approved/ and nobody approved it yet"),
+    DONE: (State.SENT, "not by this outbox"),
+    REJECTED: (State.REJECTED, ""),
+}
+# States a note can be in while it lies in a folder; anything else in the journal is about an earlier note.
+_POSSIBLE = {
+    DRAFTS: {State.DRAFTED},
+    APPROVED: {State.APPROVED, State.SENDING, State.UNKNOWN, State.FAILED, State.SENT},
+    DONE: {State.SENT},
+    REJECTED: {State.REJECTED},
+}
+
+
+async def list_entries(vault: Vault, journal: OutboxJournal) -> list[tuple[str, Entry]]:
+    """Pairs of the note's path and its entry; notes that were taken away come last, without a path."""
+    known = journal.load()
+    rows: list[tuple[str, Entry]] = []
+    seen: set[str] = set()
+    for folder in (DRAFTS, APPROVED, DONE, REJECTED):
+        for path in await vault.list(folder):
+            name = path.rpartition("/")[2]
+            entry = known.get(name)
+            if entry is None or entry.state not in _POSSIBLE[folder]:
+                state, reason = _UNRECORDED[folder]
+                entry = Entry(name, state, reason=reason)
+            else:
+                seen.add(name)
+            rows.append((path, entry))
+    unfinished = {State.SENDING, State.UNKNOWN, State.FAILED, State.APPROVED}
+    rows += [("", it) for name, it in known.items() if name not in seen and it.state in unfinished]
+    return rows
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class ApprovalDesk:
     """Where a person decides."""
 
     vault: Vault
@@ -66,7 +99,7 @@ class Desk:
         await self.vault.move(note.path, f"{REJECTED}/{note.name}")
         return recorded
 
-    async def settle(self, name: str, *, left: bool) -> Entry:
+    async def resolve_unknown(self, name: str, *, left: bool) -> Entry:
         """A person looked into the account and says what nobody else could find out."""
         bare = (name if name.endswith(".md") else f"{name}.md").rpartition("/")[2]
         known = self.journal.load().get(bare)
@@ -125,9 +158,9 @@ def _is_in_approved(note: Note) -> bool:
 
 def _require_open(note: Note, entry: Entry | None) -> None:
     """A mail that may have left is not decided upon, nor another of its name, which would hide it."""
-    if entry is None or entry.state not in CLOSED:
-        return
-    if entry.state in UNSETTLED or _is_in_approved(note):
+    if entry is not None and (
+        entry.state in MAY_HAVE_LEFT or (entry.state is State.SENT and _is_in_approved(note))
+    ):
         raise Fault(
             FaultKind.CONFLICT,
             f"{note.name} is {entry.state.value}; it is too late to decide",

@@ -25,7 +25,7 @@ class Note:
 
 
 def read_letter(note: Note) -> Content:
-    """The mail, or a fault that says which field is missing or is no text."""
+    """The mail, or a fault that says which field is missing or is not text."""
     content = Content(
         to=_join(note, "to"),
         cc=_join(note, "cc"),
@@ -48,19 +48,6 @@ def require_unsent(note: Note) -> None:
             f"{note.path} says in its frontmatter that it left already",
             hint="to send it once more, take status and message_id out of the frontmatter and approve it",
         )
-
-
-def write_arguments(content: Content, approval_id: str) -> dict[str, Any]:
-    """What send_email takes."""
-    arguments = {
-        "to": content.to,
-        "cc": content.cc,
-        "bcc": content.bcc,
-        "subject": content.subject,
-        "body": content.body,
-        "reply_to_message_id": content.thread,
-    }
-    return {name: text for name, text in arguments.items() if text} | {"approval_id": approval_id}
 
 
 def _join(note: Note, name: str) -> str:

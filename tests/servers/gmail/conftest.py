@@ -15,8 +15,7 @@ import pytest
 from faultless.approval import ApprovalStore, Content
 from faultless.contract import Fault, read
 from faultless.kit.testing import Era, WireClient
-from faultless.servers.gmail import token_file
-from faultless.servers.gmail.token_file import Token
+from faultless.servers.gmail.access import Token, write_token
 from tests.servers.gmail.fake import FakeGmail
 
 StartGmail = Callable[..., WireClient]
@@ -38,7 +37,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, gmail: FakeGmail) -> Path:
 
 
 def write_login(folder: Path, gmail: FakeGmail, *, lifetime: timedelta = timedelta(hours=1)) -> None:
-    token_file.write(
+    write_token(
         folder / "token.json",
         Token(
             access=gmail.oauth.issue(),

@@ -1,19 +1,10 @@
 """Serves the Gmail server as `faultless serve gmail` does, but for a Sent folder that does not lag."""
 
-from pathlib import Path
+import sys
 
-import click
-
-from faultless.kit import log, stdio
-from faultless.servers.gmail import fate, server
-
-
-def serve(root: Path, **options: object) -> None:
-    log.configure()
-    fate.PAUSE_SECONDS = 0.05
-    stdio.serve(server.build(root, options))
-
+from faultless.cli import main
+from faultless.servers.gmail import delivery
 
 if __name__ == "__main__":
-    place = click.Option(["--root"], type=click.Path(path_type=Path))
-    click.Command("gmail", params=[place, *server.options], callback=serve).main()
+    delivery.PAUSE_SECONDS = 0.05
+    main(["serve", "gmail", *sys.argv[1:]])

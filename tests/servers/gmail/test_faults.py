@@ -13,11 +13,11 @@ import pytest
 from faultless.contract import FaultKind
 from faultless.contract.dialects import NAMES, Dialect
 from faultless.kit.testing import WireClient, connect
-from faultless.servers.gmail import refusal, token_file
+from faultless.servers.gmail import faults
 from faultless.servers.gmail.access import Access
 from faultless.servers.gmail.rest import Rest
 from faultless.servers.gmail.settings import Settings
-from faultless.servers.gmail.toolset import build_toolset
+from faultless.servers.gmail.toolset import offer
 from tests.servers.gmail.conftest import StartGmail, approve, fault_of, verdict, write_login
 from tests.servers.gmail.fake import FakeGmail, Trouble
 from tests.servers.gmail.fake.trouble import refuse, refuse_anew
@@ -75,8 +75,8 @@ def test_a_refusal_is_told_by_its_reason(
 def test_every_reason_in_the_table_is_tried() -> None:
     tried = {(trouble.status, trouble.reason) for trouble, _ in REFUSALS.values()}
     by_itself = {(401, "*")}  # renews the login first; see below
-    starred = {(status, "*") for status, reason in tried if (status, reason) not in refusal.KINDS}
-    assert set(refusal.KINDS) - tried - starred == by_itself
+    starred = {(status, "*") for status, reason in tried if (status, reason) not in faults.KINDS}
+    assert set(faults.KINDS) - tried - starred == by_itself
 
 
 def test_a_missing_scope_names_the_login_in_both_of_google_s_shapes(
@@ -90,8 +90,8 @@ def test_a_missing_scope_names_the_login_in_both_of_google_s_shapes(
 
 
 def test_an_error_of_no_known_shape_has_no_reason() -> None:
-    assert refusal.find_reason(b'{"error": "invalid_grant"}') == ""
-    assert refusal.find_reason(b"<html>") == ""
+    assert faults.find_reason(b'{"error": "invalid_grant"}') == ""
+    assert faults.find_reason(b"<html>") == ""
 
 
 def test_429_says_how_long_to_wait_from_seconds_a_date_or_by_itself(
@@ -179,7 +179,7 @@ def test_a_login_that_is_broken_missing_revoked_or_good_is_told_apart_and_left_a
     path.unlink()
     missing = client.call("health_check")["result"]["structuredContent"]
     assert missing["error"] == "auth_required"
-    assert missing["details"]["command"] == token_file.LOGIN_COMMAND
+    assert missing["details"]["command"] == faults.LOGIN_COMMAND
     gmail.oauth.refresh_tokens.clear()
     write_login(home, gmail, lifetime=timedelta(seconds=-1))
     kept = path.read_text()
@@ -197,7 +197,9 @@ def test_a_login_that_is_broken_missing_revoked_or_good_is_told_apart_and_left_a
 def test_a_gmail_that_cannot_be_reached_is_unavailable(home: Path) -> None:
     with FakeGmail() as gone:
         pass
-    answer = ask_in_memory(Settings(home / "token.json", home, home, api_url=gone.url, deadline_seconds=1))
+    answer = ask_in_memory(
+        Settings(root=home, token=home / "token.json", state=home, api_url=gone.url, timeout_seconds=1)
+    )
     assert answer["error"] == "mcp_unavailable"
 
 
@@ -209,7 +211,7 @@ class BrokenPath(type(Path())):  # type: ignore[misc]  # the concrete class diff
 
 
 def test_a_bug_of_ours_is_internal_error_and_leaks_nothing(tmp_path: Path) -> None:
-    answer = ask_in_memory(Settings(BrokenPath("token"), tmp_path, tmp_path))
+    answer = ask_in_memory(Settings(root=tmp_path, token=BrokenPath("token"), state=tmp_path))
     assert answer["error"] == "internal_error"
     assert "CANARY" not in str(answer)
 
@@ -220,7 +222,7 @@ def ask_in_memory(settings: Settings) -> dict[str, Any]:
     async def run() -> CallToolResult:
         rest = Rest(Access(settings.token_path), settings.api_url)
         try:
-            async with connect(build_toolset(settings, rest)) as client:
+            async with connect(offer(rest, settings)) as client:
                 return await client.call_tool("health_check", {})
         finally:
             await rest.aclose()

@@ -15,10 +15,10 @@ import httpx2
 import pytest
 from click.testing import CliRunner
 
+from faultless.cli.login import gmail as gmail_login
 from faultless.contract import Fault, FaultKind
-from faultless.servers.gmail import diagnosis, login, token_file
-from faultless.servers.gmail.access import Access
-from faultless.servers.gmail.login_command import command
+from faultless.servers.gmail import doctor, login
+from faultless.servers.gmail.access import Access, read_token
 from tests.servers.gmail.conftest import write_login
 from tests.servers.gmail.fake import FakeGmail
 
@@ -53,7 +53,7 @@ def test_a_login_is_saved_for_its_owner_only_and_works(
     path = tmp_path / "deep" / "token.json"
     login.log_in(login.read_client(client_file), path, open_page=browse, deadline_seconds=60)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    token = token_file.read(path)
+    token = read_token(path)
     assert token.access in gmail.oauth.access_tokens
     assert token.refresh in gmail.oauth.refresh_tokens
     assert token.scopes == (login.SCOPES["modify"],)
@@ -139,12 +139,12 @@ def test_the_command_logs_in_and_says_where(
     monkeypatch.setattr("webbrowser.open", browse)
     path = tmp_path / "token.json"
     result = CliRunner().invoke(
-        command, ["--client", str(client_file), "--token", str(path), "--timeout", "60"]
+        gmail_login, ["--client", str(client_file), "--token", str(path), "--timeout", "60"]
     )
     assert result.exit_code == 0, result.output
     assert str(path) in result.output
     assert "CANARY" not in result.output.replace("CANARY-code", "")
-    assert token_file.read(path).refresh
+    assert read_token(path).refresh
 
 
 def test_concurrent_renewals_happen_once(gmail: FakeGmail, tmp_path: Path) -> None:
@@ -166,9 +166,9 @@ def test_concurrent_renewals_happen_once(gmail: FakeGmail, tmp_path: Path) -> No
     anyio.run(run)
     assert gmail.oauth.refreshes == before + 1
     assert len(found) == 1
-    saved = token_file.read(tmp_path / "token.json")
+    saved = read_token(tmp_path / "token.json")
     assert {saved.access} == found
-    assert saved.is_fresh(datetime.now(UTC))
+    assert saved.is_good()
     assert saved.refresh == "CANARY-refresh-token"
 
 
@@ -201,7 +201,7 @@ def test_google_s_own_token_files_are_read(tmp_path: Path) -> None:
             }
         )
     )
-    token = token_file.read(path)
+    token = read_token(path)
     assert token.expires_at == datetime(2026, 11, 15, 10, tzinfo=UTC)
     assert "b" not in repr(token).replace("b'", "").split("client_id")[0]
 
@@ -211,11 +211,11 @@ def test_the_doctor_sees_a_missing_an_open_and_a_good_login(
 ) -> None:
     monkeypatch.setenv("GMAIL_TOKEN_PATH", str(tmp_path / "token.json"))
     monkeypatch.setenv("GMAIL_CREDENTIALS_PATH", str(tmp_path / "client.json"))
-    client, missing = diagnosis.diagnose(tmp_path)
+    client, missing = doctor.diagnose(tmp_path)
     assert not client.ok
     assert not missing.ok
     assert "faultless login gmail" in missing.fix
     write_login(tmp_path, gmail)
-    assert [check.ok for check in diagnosis.diagnose(tmp_path)] == [True, True]
+    assert [check.ok for check in doctor.diagnose(tmp_path)] == [True, True]
     (tmp_path / "token.json").chmod(0o644)
-    assert not diagnosis.diagnose(tmp_path)[1].ok
+    assert not doctor.diagnose(tmp_path)[1].ok

@@ -9,9 +9,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from faultless.servers.gmail import decoding, messages, parts
-from faultless.servers.gmail.answers import Email
-from faultless.servers.gmail.html_text import read_html
+from faultless.servers.gmail import decoding, messages
+from faultless.servers.gmail.decoding import read_html
+from faultless.servers.gmail.outputs import Email
 from tests.servers.gmail.fake import mime
 from tests.servers.gmail.mail_structures import STRUCTURES, Mail
 
@@ -23,7 +23,7 @@ def show(raw: bytes) -> Email:
     async def fetch(attachment_id: str) -> bytes:
         return blobs[attachment_id]
 
-    tree = anyio.run(parts.complete, parts.read_tree(payload), fetch)
+    tree = anyio.run(messages.fetch_texts, messages.read_tree(payload), fetch)
     return messages.show_email({"id": "a"}, tree, [], 100_000)
 
 

@@ -12,8 +12,8 @@ from faultless.contract import Fault, FaultKind, read
 from faultless.kit.testing import connect
 from faultless.servers.gmail.access import Access
 from faultless.servers.gmail.rest import Rest
-from faultless.servers.gmail.settings import read_settings
-from faultless.servers.gmail.toolset import build_toolset
+from faultless.servers.gmail.settings import Settings
+from faultless.servers.gmail.toolset import offer
 from tests.servers.gmail.conftest import approve
 from tests.servers.gmail.fake import FakeGmail
 
@@ -32,11 +32,15 @@ def call(
     """One call in memory; a fault, or the verdict."""
 
     async def run() -> dict[str, Any]:
-        places = {"token": home / "token.json", "state": home / "state", "api_url": gmail.url}
-        settings = read_settings(home, places | options)
+        places: dict[str, Any] = {
+            "token": home / "token.json",
+            "state": home / "state",
+            "api_url": gmail.url,
+        }
+        settings = Settings(root=home, **(places | options))
         rest = Rest(Access(settings.token_path), settings.api_url)
         try:
-            async with connect(build_toolset(settings, rest)) as client:
+            async with connect(offer(rest, settings)) as client:
                 result = await client.call_tool(tool, arguments)
         finally:
             await rest.aclose()

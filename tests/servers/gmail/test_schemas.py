@@ -8,7 +8,8 @@ import pytest
 
 from faultless.kit.testing import golden
 from faultless.kit.toolset import Tool
-from faultless.servers.gmail import server
+from faultless.servers.gmail.settings import Settings
+from faultless.servers.gmail.toolset import build_toolset
 
 GOLDEN = Path(__file__).with_name("golden")
 SEED = {
@@ -19,7 +20,7 @@ SEED = {
     "move_email": {"message_id", "destination_label"},
     "add_label": {"message_id", "label_name"},
 }
-TOOLS = server.build(Path(), {"token": Path("t"), "state": Path("s")}).tools
+TOOLS = build_toolset(Settings(root=Path(), token=Path("t"), state=Path("s"))).tools
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)

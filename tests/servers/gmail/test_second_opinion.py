@@ -14,8 +14,7 @@ import httpx2
 import pytest
 
 from faultless.kit.testing import WireClient
-from faultless.servers.gmail import token_file
-from faultless.servers.gmail.token_file import Token
+from faultless.servers.gmail.access import Token, write_token
 from tests.servers.gmail.conftest import approve, verdict
 from tests.servers.gmail.fake.mime import encode
 
@@ -55,7 +54,7 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("home")
-    token_file.write(folder / "token.json", Token(access="t-1", refresh="", client_id="c", client_secret=""))
+    write_token(folder / "token.json", Token(access="t-1", refresh="", client_id="c", client_secret=""))
     return folder
 
 

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 
 from faultless.contract import Fault, FaultKind
 from faultless.kit.root import Root
-from faultless.servers.gmail import parts
-from faultless.servers.gmail.answers import SavedAttachment
-from faultless.servers.gmail.messages import name_attachment
+from faultless.servers.gmail.messages import list_attachments, name_attachment, read_tree
+from faultless.servers.gmail.outputs import SavedAttachment
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from faultless.servers.gmail.arguments import GetAttachment
+    from faultless.servers.gmail.inputs import GetAttachment
     from faultless.servers.gmail.mailbox import Mailbox
-    from faultless.servers.gmail.parts import Part
+    from faultless.servers.gmail.messages import Part
 
 # A short list: an extension decides what happens on a double click.
 _EXTENSIONS = {
@@ -38,13 +37,13 @@ _EXTENSIONS = {
 }
 
 
-async def save(mailbox: Mailbox, folder: Path, asked: GetAttachment) -> SavedAttachment:
-    message = await mailbox.get_message(asked.message_id)
-    part = _find(parts.read_tree(message.get("payload") or {}), asked.part_id)
+async def save(mailbox: Mailbox, folder: Path, arguments: GetAttachment) -> SavedAttachment:
+    message = await mailbox.get_message(arguments.message_id)
+    part = _find(read_tree(message.get("payload") or {}), arguments.part_id)
     data = part.data
     if part.attachment_id:
-        data = await mailbox.get_attachment(asked.message_id, part.attachment_id)
-    name = f"{asked.message_id}-{asked.part_id}{_EXTENSIONS.get(part.mime_type, '.bin')}"
+        data = await mailbox.get_attachment(arguments.message_id, part.attachment_id)
+    name = f"{arguments.message_id}-{arguments.part_id}{_EXTENSIONS.get(part.mime_type, '.bin')}"
     _write(folder, name, data)
     return SavedAttachment(
         path=name,
@@ -56,7 +55,7 @@ async def save(mailbox: Mailbox, folder: Path, asked: GetAttachment) -> SavedAtt
 
 
 def _find(tree: Part, part_id: str) -> Part:
-    attached = {part.id: part for part in parts.list_attachments(tree)}
+    attached = {part.id: part for part in list_attachments(tree)}
     if part_id in attached:
         return attached[part_id]
     known = ", ".join(f"{part.id} ({name_attachment(part)})" for part in attached.values())

@@ -13,23 +13,25 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+import httpx2
+
 from faultless.contract import Fault, FaultKind, clean
-from faultless.servers.gmail import token_file
+from faultless.servers.gmail.access import TOKEN_URI, Token, write_token
+from faultless.servers.gmail.faults import LOGIN_COMMAND
 from faultless.servers.gmail.settings import check_url, is_loopback
-from faultless.servers.gmail.token_file import LOGIN_COMMAND, TOKEN_URI, Token
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-AUTH_URI = "https://accounts.google.com/o/oauth2/v2/auth"
+_AUTH_URI = "https://accounts.google.com/o/oauth2/v2/auth"
 SCOPES = {
     "modify": "https://www.googleapis.com/auth/gmail.modify",
     "compose": "https://www.googleapis.com/auth/gmail.compose",
     "readonly": "https://www.googleapis.com/auth/gmail.readonly",
 }
-EXCHANGE_SECONDS = 30.0
-PAGE = b"<!doctype html><title>faultless</title><p>%s You can close this window.</p>"
+_EXCHANGE_SECONDS = 30.0
+_PAGE = b"<!doctype html><title>faultless</title><p>%s You can close this window.</p>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class OAuthClient:
 
     id: str
     secret: str = field(repr=False)
-    auth_uri: str = AUTH_URI
+    auth_uri: str = _AUTH_URI
     token_uri: str = TOKEN_URI
 
 
@@ -49,7 +51,7 @@ def read_client(path: Path) -> OAuthClient:
         return OAuthClient(
             id=str(kind["client_id"]),
             secret=str(kind.get("client_secret") or ""),
-            auth_uri=check_url(str(kind.get("auth_uri") or AUTH_URI)),
+            auth_uri=check_url(str(kind.get("auth_uri") or _AUTH_URI)),
             token_uri=check_url(str(kind.get("token_uri") or TOKEN_URI)),
         )
     except FileNotFoundError:
@@ -81,7 +83,7 @@ def log_in(
         open_page(_consent_url(client, SCOPES[scope], verifier, state, redirect.url))
         code = redirect.wait(deadline_seconds)
         token = _exchange(client, code, verifier, redirect.url, SCOPES[scope])
-    token_file.write(token_path, token)
+    write_token(token_path, token)
     return token
 
 
@@ -108,7 +110,7 @@ class _Redirect(HTTPServer):
         self.state = state
         self.answer: dict[str, str] | None = None
         try:
-            super().__init__(("127.0.0.1", port), _Page)
+            super().__init__(("127.0.0.1", port), _ConsentPage)
         except OSError as taken:
             raise Fault(
                 FaultKind.UNAVAILABLE, f"port {port} on this machine is taken", hint="choose another --port"
@@ -135,7 +137,7 @@ class _Redirect(HTTPServer):
         return self.answer["code"]
 
 
-class _Page(BaseHTTPRequestHandler):
+class _ConsentPage(BaseHTTPRequestHandler):
     server: _Redirect
     timeout = 10.0
 
@@ -147,7 +149,7 @@ class _Page(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.end_headers()
         words = b"Thank you." if is_ours and "code" in query else b"That was not a login."
-        self.wfile.write(PAGE % words)
+        self.wfile.write(_PAGE % words)
         if is_ours:
             self.server.answer = query
 
@@ -156,8 +158,6 @@ class _Page(BaseHTTPRequestHandler):
 
 
 def _exchange(client: OAuthClient, code: str, verifier: str, redirect: str, scope: str) -> Token:
-    import httpx2  # noqa: PLC0415 - slow to import, and --help must not be
-
     form = {
         "grant_type": "authorization_code",
         "code": code,
@@ -167,7 +167,7 @@ def _exchange(client: OAuthClient, code: str, verifier: str, redirect: str, scop
         "client_secret": client.secret,
     }
     try:
-        with httpx2.Client(timeout=EXCHANGE_SECONDS, trust_env=not is_loopback(client.token_uri)) as http:
+        with httpx2.Client(timeout=_EXCHANGE_SECONDS, trust_env=not is_loopback(client.token_uri)) as http:
             answer = http.post(client.token_uri, data=form)
         fields = answer.json() if answer.is_success else {}
     except (httpx2.HTTPError, ValueError) as problem:

@@ -2,55 +2,61 @@
 
 what happens                                  once()              repeat()
 no connection                                 unavailable         repeated, then unavailable
-the answer is lost, late, cut or no JSON      AnswerLostError     repeated, then upstream_error or timeout
+the answer is lost, late, cut or not JSON     AnswerLostError     repeated, then upstream_error or timeout
 5xx                                           AnswerLostError     repeated, then upstream_error
 401                                           login renewed, one more try, then auth_required (both)
 429, 403 for its rate                         rate_limited        repeated when told, then rate_limited
-any other refusal                             see refusal.py      see refusal.py
+any other refusal                             see faults.KINDS    see faults.KINDS
 """
 
 from __future__ import annotations
 
 import json
-import random
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 import httpx2
 
 from faultless.contract import Fault, FaultKind
-from faultless.servers.gmail import refusal
+from faultless.contract.backoff import choose_wait
+from faultless.servers.gmail.faults import AnswerLostError, explain_refusal
 from faultless.servers.gmail.settings import is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from faultless.servers.gmail.access import Access
 
-CONNECT_SECONDS = 10.0
-LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
-MOST_CONNECTIONS = 10
+Query: TypeAlias = "dict[str, str | int | list[str]]"
+
+_CONNECT_SECONDS = 10.0
+_LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
+_MOST_CONNECTIONS = 10
 _FIRST_WAIT_SECONDS = 0.25
 _LONGEST_WAIT_SECONDS = 16.0
-_UNAUTHORISED = 401
 _OK = range(200, 300)
+_UNAUTHORISED = 401
+_SERVER_FAILURE = 500
 # None of these has sent a byte of the request.
 _UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 _REPEATABLE = frozenset({FaultKind.RATE_LIMITED, FaultKind.UNAVAILABLE})
 
 
-class AnswerLostError(Exception):
-    """The request may have been carried out, and there is no answer that tells."""
-
-    def __init__(self, reason: str, *, late: bool = False) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.late = late
-
-    def as_fault(self, what: str) -> Fault:
-        kind = FaultKind.TIMEOUT if self.late else FaultKind.UPSTREAM_ERROR
-        return Fault(kind, f"{what}: {self.reason}", hint="try again; nothing was changed")
+@contextmanager
+def within(seconds: float, what: str) -> Iterator[None]:
+    """The deadline of whatever is asked inside; requests are repeated no longer than it allows."""
+    try:
+        with anyio.fail_after(seconds):
+            yield
+    except TimeoutError:
+        raise Fault(
+            FaultKind.TIMEOUT,
+            f"{what} took longer than {seconds:g} s",
+            hint="try again, or ask for less; the server's --timeout sets the limit",
+            details={"timeout_seconds": seconds},
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,7 @@ class Request:
     method: str
     path: str
     """Below `users/me/`."""
-    query: Mapping[str, str | int | list[str]] = field(default_factory=dict)
+    query: Query = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
 
 
@@ -71,39 +77,36 @@ class Rest:
         self.access = access
         # Nothing below may repeat a request: no retries, no redirects, no second protocol version.
         self._client = httpx2.AsyncClient(
-            base_url=f"{api_url}/gmail/v1/users/me/",
-            timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
+            base_url=f"{api_url.rstrip('/')}/gmail/v1/users/me/",
+            timeout=httpx2.Timeout(None, connect=_CONNECT_SECONDS),
             transport=None,
             http2=False,
             follow_redirects=False,
             trust_env=not is_loopback(api_url),
-            limits=httpx2.Limits(max_connections=MOST_CONNECTIONS),
+            limits=httpx2.Limits(max_connections=_MOST_CONNECTIONS),
         )
 
     async def repeat(self, request: Request) -> dict[str, Any]:
         """For requests that may be made again: reads, and changes that are the same done twice."""
-        attempt = 0
+        failures = 0
         while True:
-            fault = await self._try(request)
-            if not isinstance(fault, Fault):
-                return fault
-            wait = fault.retry_after_seconds
-            pause = _back_off(attempt) if wait is None else wait
+            try:
+                return await self.once(request)
+            except AnswerLostError as lost:
+                fault = Fault(
+                    lost.kind, f"{request.what}: {lost.reason}", hint="try again; nothing was changed"
+                )
+            except Fault as refused:
+                if refused.kind not in _REPEATABLE:
+                    raise
+                fault = refused
+            failures += 1
+            pause = choose_wait(
+                failures, _FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS, fault.retry_after_seconds
+            )
             if anyio.current_time() + pause >= anyio.current_effective_deadline():
                 raise fault
             await anyio.sleep(pause)
-            attempt += 1
-
-    async def _try(self, request: Request) -> dict[str, Any] | Fault:
-        """The answer, or what was wrong if another try may help."""
-        try:
-            return await self.once(request)
-        except AnswerLostError as lost:
-            return lost.as_fault(request.what)
-        except Fault as fault:
-            if fault.kind not in _REPEATABLE:
-                raise
-            return fault
 
     async def once(self, request: Request) -> dict[str, Any]:
         """At most one delivery that Gmail took: a 401 was refused at the door, so it may be tried again."""
@@ -113,17 +116,17 @@ class Rest:
             response = await self._deliver(request, await self.access.get(refused=token))
         return response.read(request.what)
 
-    async def _deliver(self, request: Request, token: str) -> Response:
+    async def _deliver(self, request: Request, token: str) -> _Response:
         try:
             async with self._client.stream(
                 request.method,
                 request.path,
-                params=dict(request.query),
+                params=request.query,
                 json=request.body,
                 headers={"Authorization": f"Bearer {token}"},
             ) as answer:
                 body = await _read_bounded(answer)
-                return Response(answer.status_code, answer.headers, body)
+                return _Response(answer.status_code, answer.headers, body)
         except _UNSENT as problem:
             raise Fault(
                 FaultKind.UNAVAILABLE,
@@ -142,24 +145,30 @@ async def _read_bounded(answer: httpx2.Response) -> bytes:
     body = bytearray()
     async for chunk in answer.aiter_bytes():
         body += chunk
-        if len(body) > LARGEST_ANSWER_BYTES:
+        if len(body) > _LARGEST_ANSWER_BYTES:
             raise Fault(
                 FaultKind.TOO_LARGE,
-                f"Gmail's answer is larger than {LARGEST_ANSWER_BYTES} bytes",
+                f"Gmail's answer is larger than {_LARGEST_ANSWER_BYTES} bytes",
                 hint="ask for less",
             )
     return bytes(body)
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class _Response:
     status: int
     headers: Mapping[str, str]
     body: bytes
 
     def read(self, what: str) -> dict[str, Any]:
+        if self.status >= _SERVER_FAILURE:  # it broke, so nobody knows how far it came
+            raise AnswerLostError(f"Gmail failed, HTTP {self.status}")
         if self.status not in _OK:
-            self._raise(what)
+            fault = explain_refusal(self.status, self.headers, self.body, what)
+            if fault.kind is FaultKind.RATE_LIMITED and fault.retry_after_seconds is None:
+                # Gmail did not say how long, so as long as after some failures.
+                fault.retry_after_seconds = choose_wait(3, _FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS)
+            raise fault
         try:
             answer = json.loads(self.body) if self.body.strip() else {}
         except (ValueError, RecursionError):
@@ -167,17 +176,3 @@ class Response:
         if not isinstance(answer, dict):
             raise AnswerLostError("Gmail's answer is not a JSON object")
         return answer
-
-    def _raise(self, what: str) -> NoReturn:
-        if refusal.is_failure(self.status):
-            raise AnswerLostError(f"Gmail failed, HTTP {self.status}")
-        fault = refusal.explain(self.status, self.headers, self.body, what)
-        if fault.kind is FaultKind.RATE_LIMITED and fault.retry_after_seconds is None:
-            fault.retry_after_seconds = _back_off(2)
-        raise fault
-
-
-def _back_off(attempt: int) -> float:
-    """Doubling, with jitter so that callers refused together do not come back together."""
-    longest: float = min(_FIRST_WAIT_SECONDS * 2**attempt, _LONGEST_WAIT_SECONDS)
-    return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing

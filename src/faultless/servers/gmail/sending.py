@@ -1,4 +1,10 @@
-"""Sending at most once: a draft first, then that draft, and its fate looked up where the answer is lost."""
+"""Sending at most once: a draft first, then that draft; where the answer is lost, its delivery is looked up.
+
+send -> _send -> _resume        where an earlier attempt stopped, if there was one
+              -> _advance       the draft, then the one request that sends it
+                 -> _record_sent       it left
+                 -> _resolve_unknown   the answer was lost: it left, its draft is still there, or nobody knows
+"""
 
 from __future__ import annotations
 
@@ -10,19 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from faultless.approval import ApprovalStore, Content
-from faultless.approval.store import refuse
+from faultless.approval import ApprovalStore, Content, approval_required
 from faultless.contract import Fault, FaultKind
-from faultless.servers.gmail import addresses, compose
-from faultless.servers.gmail.answers import DraftCreated, SendStatus, Sent
-from faultless.servers.gmail.audit import SENT, Audit
-from faultless.servers.gmail.deadline import within
-from faultless.servers.gmail.fate import find_fate
-from faultless.servers.gmail.rest import AnswerLostError, Request
-from faultless.servers.gmail.send_ledger import SendLedger, SendRecord, State
+from faultless.servers.gmail import faults
+from faultless.servers.gmail.compose import compose, list_recipients
+from faultless.servers.gmail.delivery import look_up_delivery
+from faultless.servers.gmail.faults import AnswerLostError
+from faultless.servers.gmail.outputs import DraftCreated, SendStatus, Sent
+from faultless.servers.gmail.records import SENT, AuditJournal, SendLedger, SendRecord, State
+from faultless.servers.gmail.rest import Request, within
 
 if TYPE_CHECKING:
-    from faultless.servers.gmail.arguments import Letter, SendEmail
+    from faultless.servers.gmail.inputs import Letter, SendEmail
     from faultless.servers.gmail.mailbox import Mailbox
     from faultless.servers.gmail.rest import Rest
     from faultless.servers.gmail.settings import Settings
@@ -34,19 +39,18 @@ class Sender:
     def __init__(self, rest: Rest, mailbox: Mailbox, settings: Settings) -> None:
         self._rest = rest
         self._mailbox = mailbox
-        self._policy = settings.policy
-        self._deadline_seconds = settings.deadline_seconds
+        self._settings = settings
         self._approvals = ApprovalStore(settings.state_folder / "approvals")
         self._ledger = SendLedger(settings.state_folder / "gmail" / "sends")
-        self._audit = Audit(settings.state_folder / "gmail", settings.policy.max_sends_per_hour)
+        self._audit = AuditJournal(settings.state_folder / "gmail", settings.max_sends_per_hour)
 
-    async def create_draft(self, asked: Letter) -> DraftCreated:
-        content = read_content(asked)
-        self._policy.require_recipients(addresses.list_bare(content.to, content.cc, content.bcc))
+    async def create_draft(self, arguments: Letter) -> DraftCreated:
+        content = _read_content(arguments)
+        self._settings.require_recipients(list_recipients(content.to, content.cc, content.bcc))
         try:
             draft = await self._draft(content, secrets.token_hex(16))
         except AnswerLostError as lost:
-            raise _draft_lost(lost) from lost
+            raise faults.draft_lost(lost) from lost
         message = draft.get("message") or {}
         return DraftCreated(
             draft_id=str(draft["id"]),
@@ -54,22 +58,22 @@ class Sender:
             thread_id=str(message.get("threadId", "")),
         )
 
-    async def send(self, asked: SendEmail) -> Sent:
+    async def send(self, arguments: SendEmail) -> Sent:
         """The audit journal sees every attempt, refused ones too."""
-        content = read_content(asked)
-        send_id = asked.approval_id or secrets.token_hex(16)
-        recipients = addresses.list_bare(content.to, content.cc, content.bcc)
+        content = _read_content(arguments)
+        send_id = arguments.approval_id or secrets.token_hex(16)
+        recipients = list_recipients(content.to, content.cc, content.bcc)
         attempt_id = self._audit.begin(
             send_id=send_id,
-            approved=asked.approval_id is not None,
+            approved=arguments.approval_id is not None,
             recipients=list(recipients),
             content=content.digest(),
         )
         outcome = "interrupted"
         try:
-            self._policy.require_recipients(recipients)
-            self._require_approval(asked.approval_id, content)
-            # From here on a cancelled call would leave a mail whose fate nobody has looked at.
+            self._settings.require_recipients(recipients)
+            self._require_approval(arguments.approval_id, content)
+            # From here on a cancelled call would leave a mail of which nobody knows whether it left.
             with anyio.CancelScope(shield=True):
                 sent = await self._send(send_id, content)
             outcome = SENT
@@ -86,24 +90,24 @@ class Sender:
                 return _status(send_id, "in_progress")
             record = self._ledger.load(send_id)
             if record is None:
-                self._require_known(send_id)
+                self._require_approved(send_id)
                 return _status(send_id, "not_sent")
             if record.state is State.SENT:
                 return _status(send_id, "sent", record)
             if not record.draft_id:
                 return _status(send_id, "not_sent", record)
-            fate = await find_fate(self._rest, record, self._deadline_seconds)
-            if fate.state == "sent":
-                record = self._note_sent(record, fate.message_id, fate.thread_id)
-            return _status(send_id, fate.state, record)
+            delivery = await look_up_delivery(self._rest, record, self._settings.timeout_seconds)
+            if delivery.state == "sent":
+                record = self._record_sent(record, delivery.message_id, delivery.thread_id)
+            return _status(send_id, delivery.state, record)
 
     def _require_approval(self, approval_id: str | None, content: Content) -> None:
         if approval_id is not None:
             self._approvals.check(approval_id, content)
-        elif self._policy.needs_approval:
-            raise refuse("a person must approve this mail before it leaves", "none")
+        elif not self._settings.send_without_approval:
+            raise approval_required("a person must approve this mail before it leaves", "none")
 
-    def _require_known(self, send_id: str) -> None:
+    def _require_approved(self, send_id: str) -> None:
         try:
             self._approvals.find(send_id)
         except Fault as fault:
@@ -140,7 +144,7 @@ class Sender:
             return self._ledger.save(fresh)
         if record.state is State.SENT or not record.draft_id:
             return record
-        return await self._settle(record, must_be_known=True)
+        return await self._resolve_unknown(record)
 
     async def _advance(self, record: SendRecord, content: Content) -> SendRecord:
         if not record.draft_id:
@@ -148,23 +152,28 @@ class Sender:
         record = self._ledger.save(replace(record, state=State.SENDING))
         request = Request("send the email", "POST", "drafts/send", body={"id": record.draft_id})
         try:
-            message = await self._within_deadline(request)
-            return self._note_sent(record, str(message.get("id", "")), str(message.get("threadId", "")))
+            message = await self._ask_once(request)
         except AnswerLostError as lost:
-            return await self._settle(record, lost.reason)
+            reason = lost.reason
         except Fault as fault:
-            if fault.kind is FaultKind.NOT_FOUND:  # the draft is gone: somebody sent or deleted it
-                return await self._settle(record, "the draft is gone")
-            self._ledger.save(replace(record, state=State.DRAFTED))
-            raise _with_ids(fault, record) from fault
+            if fault.kind is not FaultKind.NOT_FOUND:
+                self._ledger.save(replace(record, state=State.DRAFTED))
+                raise faults.add_send_ids(fault, record) from fault
+            reason = "the draft is gone"  # somebody sent or deleted it
+        else:
+            return self._record_sent(record, str(message.get("id", "")), str(message.get("threadId", "")))
+        resolved = await self._resolve_unknown(record, reason)
+        if resolved.state is not State.SENT:
+            raise faults.not_sent(record, reason)
+        return resolved
 
     async def _make_draft(self, record: SendRecord, content: Content) -> SendRecord:
         try:
             draft = await self._draft(content, record.mark)
         except AnswerLostError as lost:
-            raise _with_ids(_draft_lost(lost), record) from lost
+            raise faults.add_send_ids(faults.draft_lost(lost), record) from lost
         except Fault as fault:
-            raise _with_ids(fault, record) from fault
+            raise faults.add_send_ids(fault, record) from fault
         message = draft.get("message") or {}
         drafted = replace(
             record,
@@ -175,21 +184,16 @@ class Sender:
         )
         return self._ledger.save(drafted)
 
-    async def _settle(
-        self, record: SendRecord, reason: str = "", *, must_be_known: bool = False
-    ) -> SendRecord:
-        """Sent, or a fault that says which. `must_be_known`: a draft that is still there may go on."""
-        fate = await find_fate(self._rest, record, self._deadline_seconds)
-        if fate.state == "sent":
-            return self._note_sent(record, fate.message_id, fate.thread_id)
-        if fate.state == "unknown":
-            raise _unknown(record, reason)
-        drafted = self._ledger.save(replace(record, state=State.DRAFTED))
-        if must_be_known:
-            return drafted
-        raise _not_sent(record, reason)
+    async def _resolve_unknown(self, record: SendRecord, reason: str = "") -> SendRecord:
+        """The record as sent, or as drafted where it did not leave; outcome_unknown where nobody can tell."""
+        delivery = await look_up_delivery(self._rest, record, self._settings.timeout_seconds)
+        if delivery.state == "sent":
+            return self._record_sent(record, delivery.message_id, delivery.thread_id)
+        if delivery.state == "unknown":
+            raise faults.outcome_unknown(record, reason)
+        return self._ledger.save(replace(record, state=State.DRAFTED))
 
-    def _note_sent(self, record: SendRecord, message_id: str, thread_id: str) -> SendRecord:
+    def _record_sent(self, record: SendRecord, message_id: str, thread_id: str) -> SendRecord:
         sent_at = datetime.now(UTC).isoformat(timespec="seconds")
         return self._ledger.save(
             replace(
@@ -204,36 +208,35 @@ class Sender:
     async def _draft(self, content: Content, mark: str) -> dict[str, Any]:
         original = None
         if content.thread:
-            with within(self._deadline_seconds, "reading the message to answer"):
+            with within(self._settings.timeout_seconds, "reading the message to answer"):
                 original = await self._mailbox.get_original(content.thread)
-        message = compose.compose(content, mark=mark, original=original)
-        body: dict[str, Any] = {"raw": compose.encode(message)}
+        body: dict[str, Any] = {"raw": compose(content, mark=mark, original=original)}
         if original is not None and original.thread_id:
             body["threadId"] = original.thread_id
-        draft = await self._within_deadline(Request("make a draft", "POST", "drafts", body={"message": body}))
+        draft = await self._ask_once(Request("make a draft", "POST", "drafts", body={"message": body}))
         if not draft.get("id"):
             raise AnswerLostError("Gmail's answer names no draft")
         return draft
 
-    async def _within_deadline(self, request: Request) -> dict[str, Any]:
+    async def _ask_once(self, request: Request) -> dict[str, Any]:
         try:
-            with anyio.fail_after(self._deadline_seconds):
+            with anyio.fail_after(self._settings.timeout_seconds):
                 return await self._rest.once(request)
         except TimeoutError as late:
             raise AnswerLostError(
-                f"Gmail did not answer within {self._deadline_seconds:g} s", late=True
+                f"Gmail did not answer within {self._settings.timeout_seconds:g} s", late=True
             ) from late
 
 
-def read_content(asked: Letter) -> Content:
+def _read_content(arguments: Letter) -> Content:
     return Content(
-        to=asked.to,
-        cc=asked.cc,
-        bcc=asked.bcc,
-        subject=asked.subject,
-        body=asked.body,
-        html=asked.html,
-        thread=asked.reply_to_message_id or "",
+        to=arguments.to,
+        cc=arguments.cc,
+        bcc=arguments.bcc,
+        subject=arguments.subject,
+        body=arguments.body,
+        html=arguments.html,
+        thread=arguments.reply_to_message_id or "",
     )
 
 
@@ -244,43 +247,4 @@ def _status(send_id: str, state: Any, record: SendRecord | None = None) -> SendS
         message_id=record.message_id or None if record else None,
         thread_id=record.thread_id or None if record else None,
         draft_id=record.draft_id or None if record else None,
-    )
-
-
-def _with_ids(fault: Fault, record: SendRecord) -> Fault:
-    """The same fault, which also says where the mail is now."""
-    kept = "the draft is kept" if record.draft_id else "no mail left"
-    return Fault(
-        fault.kind,
-        f"not sent: {fault.message}",
-        hint=f"{fault.hint}; {kept}, and send_email with the same approval goes on from here",
-        details=fault.details | {"send_id": record.send_id, "draft_id": record.draft_id or None},
-        retry_after_seconds=fault.retry_after_seconds,
-    )
-
-
-def _draft_lost(lost: AnswerLostError) -> Fault:
-    return Fault(
-        FaultKind.TIMEOUT if lost.late else FaultKind.UPSTREAM_ERROR,
-        f"Gmail did not confirm the draft: {lost.reason}",
-        hint="no mail left; a draft may lie in the account twice after another try",
-    )
-
-
-def _not_sent(record: SendRecord, reason: str) -> Fault:
-    return Fault(
-        FaultKind.UPSTREAM_ERROR,
-        f"not sent: {reason}; its draft is still in the account",
-        hint="send_email with the same approval sends that very draft",
-        details={"send_id": record.send_id, "draft_id": record.draft_id},
-    )
-
-
-def _unknown(record: SendRecord, reason: str) -> Fault:
-    why = f"{reason}, and " if reason else ""
-    return Fault(
-        FaultKind.OUTCOME_UNKNOWN,
-        f"the mail may have left: {why}neither its draft nor a sent copy could be found",
-        hint=f"ask get_send_status for send id {record.send_id}; do not send it again before that",
-        details={"send_id": record.send_id, "draft_id": record.draft_id},
     )

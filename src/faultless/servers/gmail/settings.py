@@ -1,23 +1,101 @@
-"""What the server was started with: where things lie, and what it may do."""
+"""What the Gmail server was started with: where things lie, and what it may do."""
 
 from __future__ import annotations
 
 import fnmatch
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from faultless.approval import default_state_folder
 from faultless.contract import Fault, FaultKind
+from faultless.kit.command import option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-DEADLINE_SECONDS = 30.0
-API_URL = "https://gmail.googleapis.com"
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    root: Path
+    read_only: bool = option(False, "Change nothing in the account.")
+    drafts_only: bool = option(False, "Make drafts, send nothing.")
+    allow_recipient: tuple[str, ...] = option(
+        (),
+        "Write only to addresses like this, for example *@example.org; may be repeated.",
+        metavar="GLOB",
+    )
+    max_sends_per_hour: int | None = option(None, "Refuse to send more.", metavar="N", at_least=1)
+    send_without_approval: bool = option(False, "Send what no person approved. Think twice.")
+    attachments: Path | None = option(
+        None, "Where attachments are saved (default: attachments/ in the root).", metavar="DIR"
+    )
+    token: Path | None = option(None, "The login (default: $GMAIL_TOKEN_PATH, or our own).", metavar="FILE")
+    state: Path | None = option(
+        None,
+        "Approvals, send records and the audit journal (default: $FAULTLESS_STATE, or our own).",
+        metavar="DIR",
+    )
+    timeout_seconds: float = option(
+        30.0, "How long a call may take.", flag="--timeout", metavar="SECONDS", more_than=0
+    )
+    """For one tool call, its retries included; a send has it for each of its steps."""
+    api_url: str = option(
+        "https://gmail.googleapis.com", "Another address of the Gmail API, for tests.", hidden=True
+    )
+
+    def __post_init__(self) -> None:
+        check_url(self.api_url)
+
+    @property
+    def token_path(self) -> Path:
+        return self.token or default_token_path()
+
+    @property
+    def state_folder(self) -> Path:
+        return self.state or default_state_folder()
+
+    @property
+    def attachments_folder(self) -> Path:
+        return self.attachments or self.root / "attachments"
+
+    def require_changes(self, tool: str) -> None:
+        if self.read_only:
+            raise _forbidden(tool, "--read-only")
+
+    def require_sending(self, tool: str) -> None:
+        self.require_changes(tool)
+        if self.drafts_only:
+            raise _forbidden(tool, "--drafts-only")
+
+    def require_recipients(self, addresses: Sequence[str]) -> None:
+        """With no pattern given, everybody may be written to."""
+        patterns = [pattern.lower() for pattern in self.allow_recipient]
+        refused = [
+            address
+            for address in addresses
+            if patterns and not any(fnmatch.fnmatchcase(address.lower(), pattern) for pattern in patterns)
+        ]
+        if refused:
+            raise Fault(
+                FaultKind.PERMISSION_DENIED,
+                f"this server may not write to {', '.join(refused)}",
+                hint=f"allowed are: {', '.join(self.allow_recipient)}",
+                details={"refused_recipients": list(refused)},
+            )
+
+
+def _forbidden(tool: str, flag: str) -> Fault:
+    return Fault(
+        FaultKind.PERMISSION_DENIED,
+        f"{tool} is off: this server was started with {flag}",
+        hint=f"the person who runs the server can start it without {flag}",
+        details={"tool": tool, "option": flag},
+    )
 
 
 def default_token_path() -> Path:
@@ -45,78 +123,4 @@ def check_url(url: str) -> str:
         "the API address must be https, or on this machine",
         hint="leave --api-url out",
         details={"field": "api_url"},
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """What this server may do, whoever asks."""
-
-    read_only: bool = False
-    drafts_only: bool = False
-    allowed_recipients: tuple[str, ...] = ()
-    """Patterns; with none, everybody may be written to."""
-    max_sends_per_hour: int | None = None
-    needs_approval: bool = True
-
-    def require_changes(self, tool: str) -> None:
-        if self.read_only:
-            raise _forbidden(tool, "--read-only")
-
-    def require_sending(self, tool: str) -> None:
-        self.require_changes(tool)
-        if self.drafts_only:
-            raise _forbidden(tool, "--drafts-only")
-
-    def require_recipients(self, addresses: Sequence[str]) -> None:
-        if not self.allowed_recipients:
-            return
-        refused = [address for address in addresses if not self._allows(address)]
-        if refused:
-            raise Fault(
-                FaultKind.PERMISSION_DENIED,
-                f"this server may not write to {', '.join(refused)}",
-                hint=f"allowed are: {', '.join(self.allowed_recipients)}",
-                details={"refused_recipients": list(refused)},
-            )
-
-    def _allows(self, address: str) -> bool:
-        return any(fnmatch.fnmatchcase(address.lower(), it.lower()) for it in self.allowed_recipients)
-
-
-def _forbidden(tool: str, option: str) -> Fault:
-    return Fault(
-        FaultKind.PERMISSION_DENIED,
-        f"{tool} is off: this server was started with {option}",
-        hint=f"the person who runs the server can start it without {option}",
-        details={"tool": tool, "option": option},
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    token_path: Path
-    state_folder: Path
-    attachments_folder: Path
-    api_url: str = API_URL
-    deadline_seconds: float = DEADLINE_SECONDS
-    """For one tool call, its retries included; a send has it for each of its steps."""
-    policy: Policy = field(default_factory=Policy)
-
-
-def read_settings(root: Path, options: dict[str, Any]) -> Settings:
-    """From the folder and the parsed options of `faultless serve gmail`."""
-    return Settings(
-        token_path=options.get("token") or default_token_path(),
-        state_folder=options.get("state") or default_state_folder(),
-        attachments_folder=options.get("attachments") or root / "attachments",
-        api_url=check_url(options.get("api_url") or API_URL),
-        deadline_seconds=options.get("timeout") or DEADLINE_SECONDS,
-        policy=Policy(
-            read_only=bool(options.get("read_only")),
-            drafts_only=bool(options.get("drafts_only")),
-            allowed_recipients=tuple(options.get("allow_recipient") or ()),
-            max_sends_per_hour=options.get("max_sends_per_hour"),
-            needs_approval=not options.get("send_without_approval"),
-        ),
     )

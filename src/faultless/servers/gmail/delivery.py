@@ -10,76 +10,75 @@ cannot be read    -                               unknown
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 
 from faultless.contract import Fault, FaultKind
 from faultless.servers.gmail.compose import MARK
-from faultless.servers.gmail.parts import read_headers
-from faultless.servers.gmail.rest import Request
+from faultless.servers.gmail.messages import read_headers
+from faultless.servers.gmail.rest import Query, Request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from faultless.servers.gmail.records import SendRecord
     from faultless.servers.gmail.rest import Rest
-    from faultless.servers.gmail.send_ledger import SendRecord
 
-LOOKS = 3
+_LOOKS = 3
 PAUSE_SECONDS = 0.5
 """Between two looks: a send may still be under way, and the Sent folder may lag."""
-NEWEST = 50
-SLACK_SECONDS = 600
+_NEWEST = 50
+_SLACK_SECONDS = 600
 """The account's clock and ours need not agree."""
-Query: TypeAlias = dict[str, str | int | list[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class Delivery:
     state: Literal["not_sent", "sent", "unknown"]
     message_id: str = ""
     thread_id: str = ""
 
 
-async def find_fate(rest: Rest, record: SendRecord, deadline_seconds: float) -> Fate:
+async def look_up_delivery(rest: Rest, record: SendRecord, deadline_seconds: float) -> Delivery:
     """Never guesses; what keeps us from looking is as unknown as what we cannot find."""
     with anyio.move_on_after(deadline_seconds, shield=True):
         try:
             return await _look(rest, record)
         except Fault:
             pass
-    return Fate("unknown")
+    return Delivery("unknown")
 
 
-async def _look(rest: Rest, record: SendRecord) -> Fate:
-    seen_twice = False
-    for _ in range(LOOKS):
-        if await _has_draft(rest, record.draft_id):
-            if seen_twice:
-                return Fate("not_sent")
-            seen_twice = True
+async def _look(rest: Rest, record: SendRecord) -> Delivery:
+    saw_draft = False
+    for _ in range(_LOOKS):
+        if await _get(rest, f"drafts/{record.draft_id}", {"format": "minimal"}) is not None:
+            if saw_draft:
+                return Delivery("not_sent")
+            saw_draft = True
         else:
             message = await _find_sent(rest, record)
             if message is not None:
-                return Fate("sent", str(message["id"]), str(message.get("threadId", "")))
+                return Delivery("sent", str(message["id"]), str(message.get("threadId", "")))
         await anyio.sleep(PAUSE_SECONDS)
-    return Fate("unknown")
-
-
-async def _has_draft(rest: Rest, draft_id: str) -> bool:
-    return await _get(rest, f"drafts/{draft_id}", {"format": "minimal"}) is not None
+    return Delivery("unknown")
 
 
 async def _find_sent(rest: Rest, record: SendRecord) -> dict[str, Any] | None:
-    """Under the draft's own id, in its thread, then among the newest in Sent."""
-    query: Query = {"format": "metadata", "metadataHeaders": [MARK]}
-    async for message in _list_candidates(rest, record, query):
-        if _is_ours(message, record):
+    """Among what was sent: the message that carries the mark, or the very one that was the draft."""
+    async for message in _list_candidates(rest, record):
+        headers = read_headers(message.get("payload") or {})
+        is_marked = headers.get(MARK.lower(), "").strip() == record.mark
+        was_draft = bool(record.draft_message_id) and message.get("id") == record.draft_message_id
+        if (is_marked or was_draft) and "SENT" in (message.get("labelIds") or ()):
             return message
     return None
 
 
-async def _list_candidates(rest: Rest, record: SendRecord, query: Query) -> AsyncIterator[dict[str, Any]]:
+async def _list_candidates(rest: Rest, record: SendRecord) -> AsyncIterator[dict[str, Any]]:
+    """Under the draft's own id, in its thread, then among the newest in Sent."""
+    query: Query = {"format": "metadata", "metadataHeaders": [MARK]}
     own = await _get(rest, f"messages/{record.draft_message_id}", query) if record.draft_message_id else None
     if own is not None:
         yield own
@@ -88,8 +87,8 @@ async def _list_candidates(rest: Rest, record: SendRecord, query: Query) -> Asyn
         yield message
     since: Query = {
         "labelIds": ["SENT"],
-        "q": f"after:{int(record.started_at) - SLACK_SECONDS}",
-        "maxResults": NEWEST,
+        "q": f"after:{int(record.started_at) - _SLACK_SECONDS}",
+        "maxResults": _NEWEST,
     }
     listed = await _get(rest, "messages", since) or {}
     for row in listed.get("messages") or ():
@@ -98,16 +97,9 @@ async def _list_candidates(rest: Rest, record: SendRecord, query: Query) -> Asyn
             yield message
 
 
-def _is_ours(message: dict[str, Any], record: SendRecord) -> bool:
-    """Among what was sent: it carries the mark, or it is the very message that was the draft."""
-    marked = read_headers(message.get("payload") or {}).get(MARK.lower(), "").strip() == record.mark
-    is_draft = bool(record.draft_message_id) and message.get("id") == record.draft_message_id
-    return (marked or is_draft) and "SENT" in (message.get("labelIds") or ())
-
-
 async def _get(rest: Rest, path: str, query: Query) -> dict[str, Any] | None:
     try:
-        return await rest.repeat(Request("look up the fate of a send", "GET", path, query))
+        return await rest.repeat(Request("look up a delivery", "GET", path, query))
     except Fault as fault:
         if fault.kind is FaultKind.NOT_FOUND:
             return None

@@ -1,4 +1,4 @@
-"""The states of a mail on its way out, and the journal that remembers them through kill -9.
+"""The states of a mail on its way out, the journal that remembers them through kill -9, and where it lies.
 
 state     where the note is   meaning
 drafted   Drafts/             written, nobody approved it
@@ -12,6 +12,9 @@ rejected  Rejected/           a person said no
 
 from __future__ import annotations
 
+import hashlib
+import os
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -21,6 +24,7 @@ from faultless.contract import Fault, FaultKind
 from faultless.durable import append_line, lock, read_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -37,7 +41,9 @@ class State(StrEnum):
     REJECTED = "rejected"
 
 
-UNSETTLED = frozenset({State.SENDING, State.UNKNOWN})
+MAY_HAVE_LEFT = frozenset({State.SENDING, State.UNKNOWN})
+"""To be looked up before anything else is done with the note."""
+_LOCK_NAME = ".outbox.lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,4 +107,29 @@ class OutboxJournal:
 
 def _read(record: dict[str, Json]) -> Entry:
     known = {name: str(record.get(name) or "") for name in _NAMES}
-    return Entry(**(known | {"state": State(known["state"])}))  # type: ignore[arg-type]  # the one that is no text
+    return Entry(**(known | {"state": State(known["state"])}))  # type: ignore[arg-type]  # the one that is not text
+
+
+@contextmanager
+def exclude_others(vault: Path) -> Iterator[None]:
+    """One outbox per vault. The lock is in the vault, so that it holds whatever state folder each one has."""
+    with lock(vault / _LOCK_NAME, wait=False) as held:
+        if not held:
+            raise Fault(
+                FaultKind.CONFLICT,
+                "another outbox works on this vault",
+                hint="end it first, or leave it to its work",
+            )
+        yield
+
+
+def locate_state(state_folder: Path, vault: Path) -> Path:
+    """The vault's own folder in the state folder, which must not lie where the vault's server can write."""
+    if state_folder.resolve().is_relative_to(vault.resolve()):
+        raise Fault(
+            FaultKind.PERMISSION_DENIED,
+            "the state folder lies inside the vault, where approvals could be written by its server",
+            hint="name another with --state",
+        )
+    key = hashlib.sha256(os.fsencode(vault.resolve())).hexdigest()[:16]
+    return state_folder / "outbox" / key
