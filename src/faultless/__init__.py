@@ -1,4 +1,4 @@
-"""MCP servers, a client and a checker that agree on what an error is."""
+"""MCP servers and a client that agree on what an error is."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

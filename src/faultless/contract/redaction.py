@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from faultless.contract import Fault, Json
 
 HIDDEN = "[redacted]"
-SHORTEST_SECRET = 6
+_SHORTEST_SECRET = 6
 """Shorter values would take innocent words with them."""
-SHORTEST_MARKED = 4
+_SHORTEST_MARKED = 4
 """Somebody named these one by one, so fewer of them are innocent."""
 
 _NAMES = re.compile(
@@ -41,7 +41,7 @@ _PAIRS = re.compile(
 )
 
 
-def is_secret_name(name: str) -> bool:
+def _is_secret_name(name: str) -> bool:
     return _NAMES.search(name) is not None
 
 
@@ -55,8 +55,8 @@ class Redactor:
     def __init__(
         self, secrets: Iterable[str] = (), marks: Mapping[str, str] | None = None, *, guess: bool = True
     ) -> None:
-        known = {secret: HIDDEN for secret in secrets if len(secret) >= SHORTEST_SECRET}
-        known |= {value: mark for value, mark in (marks or {}).items() if len(value) >= SHORTEST_MARKED}
+        known = {secret: HIDDEN for secret in secrets if len(secret) >= _SHORTEST_SECRET}
+        known |= {value: mark for value, mark in (marks or {}).items() if len(value) >= _SHORTEST_MARKED}
         known |= {json.dumps(value)[1:-1]: mark for value, mark in known.items()}
         # The longest first, for one secret may be part of another.
         self._known = dict(sorted(known.items(), key=lambda pair: -len(pair[0])))
@@ -67,7 +67,7 @@ class Redactor:
     def for_environment(cls, *variables: Mapping[str, str] | None) -> Redactor:
         """Hides the values that stand under telling names."""
         return cls(
-            value for given in variables for name, value in (given or {}).items() if is_secret_name(name)
+            value for given in variables for name, value in (given or {}).items() if _is_secret_name(name)
         )
 
     def hide(self, value: object) -> Json:
@@ -81,7 +81,7 @@ class Redactor:
         if isinstance(value, dict):
             return {
                 self._hide_known(name): HIDDEN
-                if self._guess and item and is_secret_name(name)
+                if self._guess and item and _is_secret_name(name)
                 else self._hide(item)
                 for name, item in value.items()
             }
