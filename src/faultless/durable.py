@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from faultless.contract import Json
 
-PRIVATE_MODE = 0o600
+_PRIVATE_MODE = 0o600
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def write_atomically(
-    path: Path, data: str | bytes, *, mode: int = PRIVATE_MODE, folder: int | None = None
+    path: Path, data: str | bytes, *, mode: int = _PRIVATE_MODE, folder: int | None = None
 ) -> None:
     """All of it under that name or nothing, on the disk when this returns; readable by the owner only.
 
@@ -44,7 +44,12 @@ def write_atomically(
 
 
 def write_new(
-    name: str, data: str | bytes, *, folder: int, mode: int = PRIVATE_MODE, like: os.stat_result | None = None
+    name: str,
+    data: str | bytes,
+    *,
+    folder: int,
+    mode: int = _PRIVATE_MODE,
+    like: os.stat_result | None = None,
 ) -> None:
     """A new file below an open folder, on the disk for certain, or none; a name that is taken is an OSError.
 
@@ -76,7 +81,7 @@ def append_line(path: Path, record: Mapping[str, Json]) -> None:
     """One JSON line, written at once; after a torn line it begins on a line of its own."""
     line = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, PRIVATE_MODE)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, _PRIVATE_MODE)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         size = os.fstat(descriptor).st_size
@@ -106,7 +111,7 @@ def read_lines(path: Path) -> Iterator[dict[str, Json]]:
 def lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
     """Hold a file against other processes; False if it is taken and we do not wait. The kernel frees it."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_MODE)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _PRIVATE_MODE)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -11,8 +11,8 @@ from faultless.contract.text import replace_surrogates
 if TYPE_CHECKING:
     from faultless.contract.fault import Json
 
-MAX_DEPTH = 64
-MAX_INTEGER_BITS = 1024  # readers stop at 4300 digits; most of them at 64 bits
+_MAX_DEPTH = 64
+_MAX_INTEGER_BITS = 1024  # readers stop at 4300 digits; most of them at 64 bits
 
 
 def make_portable(value: object) -> Json:
@@ -41,7 +41,7 @@ def _copy(value: object, ancestors: tuple[int, ...]) -> Json:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
-        fits = value.bit_length() <= MAX_INTEGER_BITS
+        fits = value.bit_length() <= _MAX_INTEGER_BITS
         return int(value) if fits else f"<integer of {value.bit_length()} bits>"
     if isinstance(value, float):
         return value if math.isfinite(value) else None
@@ -51,7 +51,7 @@ def _copy(value: object, ancestors: tuple[int, ...]) -> Json:
 def _copy_container(value: object, ancestors: tuple[int, ...]) -> Json:
     if id(value) in ancestors:
         return "<contains itself>"
-    if len(ancestors) >= MAX_DEPTH:
+    if len(ancestors) >= _MAX_DEPTH:
         return "<nested too deeply>"
     inner = (*ancestors, id(value))
     if isinstance(value, Mapping):

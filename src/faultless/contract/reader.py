@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from faultless.contract.fault import Fault, Json
 
-OPENING_LENGTH = 500
+_OPENING_LENGTH = 500
 
 
 class Certainty(StrEnum):
@@ -65,7 +65,7 @@ class _Finding:
 
 def read(response: object) -> Reading:
     """Read a whole JSON-RPC response, or the result alone; never raises."""
-    envelope = open_response(response)
+    envelope = _open_response(response)
     payload = envelope.payloads[0] if envelope.payloads else None
     finding = _find_fault(envelope) or _find_suspicion(envelope)
     if finding is None:
@@ -81,7 +81,7 @@ def read(response: object) -> Reading:
     )
 
 
-def _find_fault(envelope: Envelope) -> _Finding | None:
+def _find_fault(envelope: _Envelope) -> _Finding | None:
     """What the protocol or one of our dialects declares, then what has the shape of a failure."""
     if envelope.error is not None:
         return _read_rpc_error(envelope.error)
@@ -95,7 +95,7 @@ def _find_fault(envelope: Envelope) -> _Finding | None:
     for payload in envelope.telling_payloads:
         for shape, test in RECOGNISED.items():
             if test(payload):
-                return _Finding(_explain_result(Envelope(payloads=[payload])), Certainty.RECOGNISED, shape)
+                return _Finding(_explain_result(_Envelope(payloads=[payload])), Certainty.RECOGNISED, shape)
     return None
 
 
@@ -119,16 +119,16 @@ def _read_rpc_error(error: object) -> _Finding:
     return _Finding(fault, Certainty.DECLARED, "JSON-RPC error")
 
 
-def _explain_result(envelope: Envelope) -> Fault:
+def _explain_result(envelope: _Envelope) -> Fault:
     payload = next(iter(envelope.payloads), {})
     if not imitates_result(payload):
         return explain(payload, envelope.text)
-    inner = open_result(payload)
+    inner = _open_result(payload)
     written = next((fault for one in inner.payloads if (fault := read_payload(one))), None)
     return written or explain(next(iter(inner.payloads), {}), inner.text)
 
 
-def _find_suspicion(envelope: Envelope) -> _Finding | None:
+def _find_suspicion(envelope: _Envelope) -> _Finding | None:
     """Rows, words or silence that look like a failure."""
     for payload in envelope.telling_payloads:
         for shape, test in SUSPECTED.items():
@@ -137,7 +137,7 @@ def _find_suspicion(envelope: Envelope) -> _Finding | None:
     for row in envelope.rows:
         if is_object(row) and is_failed(row):
             return _Finding(explain(row), Certainty.SUSPECTED, "failed row")
-    opening = skip_json(envelope.text)[:OPENING_LENGTH]
+    opening = skip_json(envelope.text)[:_OPENING_LENGTH]
     for shape, pattern in OPENINGS.items() if opening else ():
         if re.match(pattern, opening):
             return _Finding(explain({}, envelope.text), Certainty.SUSPECTED, shape)
@@ -165,7 +165,7 @@ _RESULT_MARKS = frozenset({"content", "structuredContent", "isError"})
 
 
 @dataclass(frozen=True, slots=True)
-class Envelope:
+class _Envelope:
     error: object = None
     """The JSON-RPC error, if there is one."""
     flagged: bool = False
@@ -184,21 +184,21 @@ class Envelope:
         return [payload for payload in self.payloads if not TELLING.isdisjoint(payload)]
 
 
-def open_response(response: object) -> Envelope:
+def _open_response(response: object) -> _Envelope:
     if not is_object(response):
-        return Envelope(is_empty=True)
+        return _Envelope(is_empty=True)
     error = response.get("error")
     if is_object(error) or (error is not None and "jsonrpc" in response):
-        return Envelope(error=error)
+        return _Envelope(error=error)
     if "result" in response and not response.keys() & _RESULT_MARKS:
         result = response["result"]
         if isinstance(result, str):
-            return open_result({"content": result})
-        return open_result(result) if is_object(result) else Envelope(is_empty=True)
-    return open_result(response)
+            return _open_result({"content": result})
+        return _open_result(result) if is_object(result) else _Envelope(is_empty=True)
+    return _open_result(response)
 
 
-def open_result(result: dict[str, Json]) -> Envelope:
+def _open_result(result: dict[str, Json]) -> _Envelope:
     blocks = _list_blocks(result.get("content"))
     texts = [text for block in blocks if isinstance(text := block.get("text"), str)]
     structured = result.get("structuredContent")
@@ -212,7 +212,7 @@ def open_result(result: dict[str, Json]) -> Envelope:
         values.append(bare)
         if isinstance(text := bare.get("text"), str):
             texts.append(text)
-    return Envelope(
+    return _Envelope(
         flagged=result.get("isError") is True,
         payloads=[payload for value in values for payload in _unwrap(value)],
         rows=next((value for value in values if isinstance(value, list)), []),

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 Test: TypeAlias = "Callable[[dict[str, Json]], bool]"
 
-FIRST_HTTP_ERROR = 400
-LAST_HTTP_ERROR = 599
+_FIRST_HTTP_ERROR = 400
+_LAST_HTTP_ERROR = 599
 
 
 def imitates_result(payload: dict[str, Json]) -> bool:
@@ -41,7 +41,7 @@ def _is_http_error(payload: dict[str, Json]) -> bool:
     explains = payload.keys() & {"message", "detail", "title", "error", "body"}
     statuses = (payload.get(name) for name in ("status", "status_code", "statusCode"))
     return bool(explains) and any(
-        isinstance(status, int) and FIRST_HTTP_ERROR <= status <= LAST_HTTP_ERROR for status in statuses
+        isinstance(status, int) and _FIRST_HTTP_ERROR <= status <= _LAST_HTTP_ERROR for status in statuses
     )
 
 
@@ -113,7 +113,7 @@ OPENINGS = {
     "apology": r"(?i)\s*((failed|unable) to|could not|cannot|can't) \w+",
 }
 
-SILENT = "The server reported a failure and gave no reason."
+_SILENT = "The server reported a failure and gave no reason."
 
 # Field names, the most telling first.
 _MESSAGES = ("message", "error_description", "error_message", "errorMessage", "detail", "msg", "description")
@@ -136,7 +136,7 @@ _FLAGS = frozenset({"success", "ok", "isError", "is_error", "_meta", "content", 
 # Marks that say no more than that something failed.
 _NO_NAMES = frozenset({"", "error", "failed", "failure"})
 _MARKS = (("status", "error"), ("error", True), ("rate_limited", True))
-MAX_WAIT_SECONDS = 1e9
+_MAX_WAIT_SECONDS = 1e9
 
 _TOOL_PREFIX = re.compile(r"^\W*error (executing|calling) tool '?[\w.:/-]+'?:?\s*", re.IGNORECASE)
 _PROSE_NUMBER = re.compile(
@@ -167,7 +167,7 @@ def explain(payload: dict[str, Json], prose: str = "", code: int | None = None) 
     rest = {name: value for name, value in fields.items() if name not in used and (name, value) not in _MARKS}
     return Fault(
         kind,
-        clean(words) or SILENT,
+        clean(words) or _SILENT,
         hint=clean(hint) if hint else None,
         details=make_portable_object(rest),
         retry_after_seconds=_find_wait(fields, telling),
@@ -216,7 +216,7 @@ def _find_wait(fields: dict[str, Json], prose: str) -> float | None:
 def _read_amount(value: object) -> float | None:
     if isinstance(value, str) and re.fullmatch(r"\d{1,9}(\.\d{1,9})?s?", value):
         return float(value.rstrip("s"))
-    return value if is_amount(value) and 0 <= value <= MAX_WAIT_SECONDS else None
+    return value if is_amount(value) and 0 <= value <= _MAX_WAIT_SECONDS else None
 
 
 def put_in_words(value: object) -> str:

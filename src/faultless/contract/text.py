@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-DEFAULT_LIMIT = 2000
+_DEFAULT_LIMIT = 2000
 
 _ESCAPE_SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor moves
@@ -17,7 +17,7 @@ _UNPRINTABLE = re.compile(
 _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
-def clean(text: str, limit: int = DEFAULT_LIMIT) -> str:
+def clean(text: str, limit: int = _DEFAULT_LIMIT) -> str:
     """Keep what prints, at most `limit` characters of it; the end says how much was left out.
 
     Cleaning twice is cleaning once.

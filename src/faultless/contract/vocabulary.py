@@ -17,10 +17,10 @@ from faultless.contract.fault import FaultKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-FALLBACK = FaultKind.UPSTREAM_ERROR
-LONGEST_NAME = 60
+_FALLBACK = FaultKind.UPSTREAM_ERROR
+_LONGEST_NAME = 60
 LONGEST_PROSE = 2000  # a reason stands at the beginning, and searching costs time
-LARGEST_NUMBER = 99_999
+_LARGEST_NUMBER = 99_999
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,18 +254,18 @@ _PHRASES = [(phrase, said.kind) for said in VOCABULARY for phrase in said.phrase
 def name_kind(names: Iterable[str], numbers: Iterable[int], prose: str) -> FaultKind:
     """The kind that fits best what a stranger said; total, because something did fail."""
     words = [spelling for name in names for spelling in _spell(name)]
-    words += [str(number) for number in numbers if abs(number) <= LARGEST_NUMBER]
+    words += [str(number) for number in numbers if abs(number) <= _LARGEST_NUMBER]
     found = chain(
         _search(_SURE_PHRASES, prose),
         (_CLEAR[word] for word in words if word in _CLEAR),
         _search(_PHRASES, prose),
         (_VAGUE[word] for word in words if word in _VAGUE),
     )
-    return next(found, FALLBACK)
+    return next(found, _FALLBACK)
 
 
 def _spell(name: str) -> Iterator[str]:
-    if len(name) > LONGEST_NAME:
+    if len(name) > _LONGEST_NAME:
         return
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name.rsplit("/", 1)[-1])
     snake = re.sub(r"\W+", "_", words).strip("_").lower()

@@ -12,7 +12,7 @@ from faultless.contract import Fault, FaultKind
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-RETRY_SECONDS = 1.0
+_RETRY_SECONDS = 1.0
 
 
 class Admission:
@@ -32,7 +32,7 @@ class Admission:
                 f"{self._concurrent} calls are running and {self._waiting} are waiting",
                 hint="call again when some of them have been answered",
                 details={"running": self._concurrent, "waiting": self._waiting},
-                retry_after_seconds=RETRY_SECONDS,
+                retry_after_seconds=_RETRY_SECONDS,
             )
         try:
             self._slots.acquire_nowait()

@@ -35,9 +35,9 @@ _QUEUED_BYTES = 1024 * 1024
 
 _ID = re.compile(rb'"id"\s*:\s*(-?(?:0|[1-9]\d{0,18})(?=\s*[,}])|"(?:[^"\\\x00-\x1f]|\\.){0,200}")')
 _BOM = b"\xef\xbb\xbf"
-MAX_INTEGER_DIGITS = 4000
+_MAX_INTEGER_DIGITS = 4000
 """Beyond this Python itself refuses to print an integer, so an answer could not echo it."""
-_TOO_LARGE_AN_ID = 10**MAX_INTEGER_DIGITS
+_TOO_LARGE_AN_ID = 10**_MAX_INTEGER_DIGITS
 
 
 class RejectedFrameError(Exception):

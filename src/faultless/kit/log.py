@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from faultless.contract import Json
 
 STDERR = 2
-ATOMIC_BYTES = select.PIPE_BUF
-DEEPEST = 8
-LARGEST_INTEGER_BITS = 4096
-LONGEST_BODY = 2000
+_ATOMIC_BYTES = select.PIPE_BUF
+_DEEPEST = 8
+_LARGEST_INTEGER_BITS = 4096
+_LONGEST_BODY = 2000
 """Of what somebody else says."""
 # A reader this slow is taken for one that never reads, until it does.
-PATIENCE_SECONDS = 0.1
+_PATIENCE_SECONDS = 0.1
 
 
 class Level(IntEnum):
@@ -92,13 +92,13 @@ class _Stderr:
         if not self._is_pipe:
             return True
         try:
-            return bool(select.select([], [STDERR], [], 0 if self.dropped else PATIENCE_SECONDS)[1])
+            return bool(select.select([], [STDERR], [], 0 if self.dropped else _PATIENCE_SECONDS)[1])
         except (OSError, ValueError):
             return True  # closed since: the write finds out
 
     def _write_some(self, data: memoryview) -> int:
         try:
-            return os.write(STDERR, data[:ATOMIC_BYTES] if self._is_pipe else data)
+            return os.write(STDERR, data[:_ATOMIC_BYTES] if self._is_pipe else data)
         except OSError:
             return len(data)  # nobody can be told
 
@@ -234,7 +234,7 @@ def _plain(value: Any, depth: int = 0) -> Json:  # noqa: ANN401 - isinstance may
     if issubclass(kind, int):
         integer = int.__int__(value)
         bits = integer.bit_length()
-        return integer if bits <= LARGEST_INTEGER_BITS else f"an integer of {bits} bits"
+        return integer if bits <= _LARGEST_INTEGER_BITS else f"an integer of {bits} bits"
     if issubclass(kind, float):
         return float.__float__(value) if float.__sub__(value, value) == 0 else float.__repr__(value)
     if issubclass(kind, PurePath):
@@ -242,7 +242,7 @@ def _plain(value: Any, depth: int = 0) -> Json:  # noqa: ANN401 - isinstance may
     if issubclass(kind, BaseException):
         return "".join(traceback.format_exception_only(value)).strip()
     if issubclass(kind, (dict, list, tuple, set, frozenset)):
-        return _plain_items(value, depth) if depth < DEEPEST else "…"
+        return _plain_items(value, depth) if depth < _DEEPEST else "…"
     return bytes.__repr__(value) if issubclass(kind, bytes) else f"<{kind.__qualname__}>"
 
 
@@ -292,7 +292,7 @@ def _describe(record: LogRecord) -> tuple[str, dict[str, object]]:
     attributes: dict[str, object] = {"logger": record.name}
     if record.exc_info and record.exc_info[1] is not None:
         attributes["traceback"] = "".join(traceback.format_exception(record.exc_info[1]))
-    return _bounded(body, LONGEST_BODY), attributes
+    return _bounded(body, _LONGEST_BODY), attributes
 
 
 def _after_fork() -> None:

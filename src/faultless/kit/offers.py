@@ -16,7 +16,7 @@ from faultless.contract.text import did_you_mean
 from faultless.kit.toolset import Prompt, Resource, Toolset
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
-Handlers: TypeAlias = dict[str, tuple[type[BaseModel], Callable[..., Awaitable[Any]]]]
+_Handlers: TypeAlias = dict[str, tuple[type[BaseModel], Callable[..., Awaitable[Any]]]]
 
 
 def refuse_cursor(params: types.PaginatedRequestParams | None) -> None:
@@ -29,9 +29,9 @@ def refuse_cursor(params: types.PaginatedRequestParams | None) -> None:
         )
 
 
-def offers(toolset: Toolset) -> Handlers:
+def offers(toolset: Toolset) -> _Handlers:
     """By method: the type of its parameters, and what answers it."""
-    found: Handlers = {}
+    found: _Handlers = {}
     if toolset.resources:
         found |= _resource_handlers({resource.uri: resource for resource in toolset.resources})
     if toolset.prompts:
@@ -39,7 +39,7 @@ def offers(toolset: Toolset) -> Handlers:
     return found
 
 
-def _resource_handlers(resources: Mapping[str, Resource]) -> Handlers:
+def _resource_handlers(resources: Mapping[str, Resource]) -> _Handlers:
     async def list_resources(
         _: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
@@ -64,12 +64,23 @@ def _resource_handlers(resources: Mapping[str, Resource]) -> Handlers:
     }
 
 
-def _prompt_handlers(prompts: Mapping[str, Prompt]) -> Handlers:
+def _prompt_handlers(prompts: Mapping[str, Prompt]) -> _Handlers:
     async def list_prompts(
         _: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
         refuse_cursor(params)
-        return types.ListPromptsResult(prompts=[_listed_prompt(prompt) for prompt in prompts.values()])
+        listed = [
+            types.Prompt(
+                name=it.name,
+                description=it.description,
+                arguments=[
+                    types.PromptArgument(name=name, description=text, required=True)
+                    for name, text in it.arguments.items()
+                ],
+            )
+            for it in prompts.values()
+        ]
+        return types.ListPromptsResult(prompts=listed)
 
     async def get_prompt(_: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         prompt = prompts.get(params.name)
@@ -87,14 +98,6 @@ def _prompt_handlers(prompts: Mapping[str, Prompt]) -> Handlers:
         "prompts/list": (types.PaginatedRequestParams, list_prompts),
         "prompts/get": (types.GetPromptRequestParams, get_prompt),
     }
-
-
-def _listed_prompt(prompt: Prompt) -> types.Prompt:
-    arguments = [
-        types.PromptArgument(name=name, description=text, required=True)
-        for name, text in prompt.arguments.items()
-    ]
-    return types.Prompt(name=prompt.name, description=prompt.description, arguments=arguments)
 
 
 def _no_such(field: str, received: str | None, known: Mapping[str, object]) -> MCPError:

@@ -19,11 +19,11 @@ from pathlib import Path
 from faultless.contract import Fault, FaultKind
 from faultless.contract.text import clean, find_near
 
-LONGEST_NAME_BYTES = 255
-LONGEST_PATH_BYTES = 4095
-MOST_LINKS = 40
-MOST_CANDIDATES = 2000
-OUTSIDE = "(outside the root)"
+_LONGEST_NAME_BYTES = 255
+_LONGEST_PATH_BYTES = 4095
+_MOST_LINKS = 40
+_MOST_CANDIDATES = 2000
+_OUTSIDE = "(outside the root)"
 
 # A folder that may be passed through but not listed can still be walked where the system knows O_PATH.
 _PASS_THROUGH = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -51,7 +51,9 @@ class Root:
 
     def resolve(self, relative: str, *, must_exist: bool = False) -> Path:
         """The absolute path without links; it need not exist, unless asked."""
-        _refuse_malformed(relative)
+        problem, hint = _find_problem(relative)
+        if problem:
+            raise Fault(FaultKind.INVALID_PARAMS, f"the path {_quote(relative)} {problem}", hint=hint)
         if not relative.startswith("/") and _leaves_by_name(relative):
             raise _outside(relative)
         path = self._follow(relative)
@@ -67,7 +69,7 @@ class Root:
             if normal.is_relative_to(top):
                 name = normal.relative_to(top).as_posix()
                 return f"./{name}" if name.startswith("-") else name
-        return OUTSIDE
+        return _OUTSIDE
 
     def open(self, relative: str, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
         """A descriptor of a regular file that lies inside even if links are swapped while we look.
@@ -102,7 +104,7 @@ class Root:
             step = os.path.join(here, name)  # noqa: PTH118 - as above
             target = self._read_link(step, relative)
             links += target is not None
-            if links > MOST_LINKS:
+            if links > _MOST_LINKS:
                 raise self._unreachable(here, relative, "goes round in a circle of links")
             if target is None:
                 here = step
@@ -182,17 +184,11 @@ class Root:
         missing = path.relative_to(present).parts[0]
         names: list[str] = []
         with suppress(OSError), os.scandir(present) as entries:
-            names = [entry.name for entry in itertools.islice(entries, MOST_CANDIDATES)]
+            names = [entry.name for entry in itertools.islice(entries, _MOST_CANDIDATES)]
         close = [self.relative_name(present / name) for name in find_near(missing, names, cutoff=0.6)]
         if close:
             return "did you mean " + " or ".join(_quote(name) for name in close) + "?"
         return f"nothing like it is in {_quote(self.relative_name(present))}"
-
-
-def _refuse_malformed(relative: str) -> None:
-    problem, hint = _find_problem(relative)
-    if problem:
-        raise Fault(FaultKind.INVALID_PARAMS, f"the path {_quote(relative)} {problem}", hint=hint)
 
 
 def _find_problem(relative: str) -> tuple[str | None, str]:
@@ -206,10 +202,10 @@ def _find_problem(relative: str) -> tuple[str | None, str]:
         return "holds a NUL character", "leave it out"
     if relative.startswith("-"):
         return "looks like an option", f"write ./{clean(relative, 100)} if that is its name"
-    if len(encoded) > LONGEST_PATH_BYTES:
-        return f"is longer than {LONGEST_PATH_BYTES} bytes", "shorten it"
-    if any(len(name) > LONGEST_NAME_BYTES for name in encoded.split(b"/")):
-        return f"has a part longer than {LONGEST_NAME_BYTES} bytes", "shorten that part"
+    if len(encoded) > _LONGEST_PATH_BYTES:
+        return f"is longer than {_LONGEST_PATH_BYTES} bytes", "shorten it"
+    if any(len(name) > _LONGEST_NAME_BYTES for name in encoded.split(b"/")):
+        return f"has a part longer than {_LONGEST_NAME_BYTES} bytes", "shorten that part"
     return None, ""
 
 

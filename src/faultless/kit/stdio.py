@@ -45,7 +45,7 @@ def serve(
     The process is ended here because a tool stuck in a thread would otherwise keep it alive.
     """
     try:
-        read_fd, write_fd = claim_standard_streams()
+        read_fd, write_fd = _claim_standard_streams()
     except OSError as problem:
         log.fatal("standard input or output is closed; a client must hold both", reason=str(problem))
         os._exit(1)
@@ -59,7 +59,7 @@ def serve(
     os._exit(status)
 
 
-def claim_standard_streams() -> tuple[int, int]:
+def _claim_standard_streams() -> tuple[int, int]:
     """Private descriptors for the protocol; what tools read or print goes to /dev/null and stderr."""
     read_fd, write_fd = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)

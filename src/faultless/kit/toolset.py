@@ -48,7 +48,7 @@ class Annotations:
     open_world: bool
 
 
-ReportProgress = Callable[[float, float | None, str | None], Awaitable[None]]
+_ReportProgress = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
 async def _report_to_nobody(_done: float, _total: float | None, _message: str | None) -> None:
@@ -62,7 +62,7 @@ class Call:
     request_id: int | str | None = None
     meta: dict[str, Json] = field(default_factory=dict)
     """Goes into the result's `_meta`."""
-    send_progress: ReportProgress = _report_to_nobody
+    send_progress: _ReportProgress = _report_to_nobody
 
     async def report_progress(
         self, done: float, total: float | None = None, message: str | None = None
@@ -144,13 +144,13 @@ class Toolset:
         annotations = Annotations(read_only, idempotent, destructive, open_world)
 
         def declare(function: Callable[P, R]) -> Callable[P, R]:
-            self.add(tool_from_function(function, annotations))
+            self.add(_tool_from_function(function, annotations))
             return function
 
         return declare
 
 
-def tool_from_function(function: Callable[..., Any], annotations: Annotations) -> Tool:
+def _tool_from_function(function: Callable[..., Any], annotations: Annotations) -> Tool:
     hints = get_type_hints(function)
     returns = hints.pop("return")
     parameters = list(hints.items())
@@ -163,7 +163,7 @@ def tool_from_function(function: Callable[..., Any], annotations: Annotations) -
         output_schema=output_schema,
         annotations=annotations,
         run=_runner(function, arguments_model, returns, wants_call=wants_call),
-        empty=empty_answer(output_schema),
+        empty=_empty_answer(output_schema),
     )
 
 
@@ -193,7 +193,7 @@ def _runner(
     is_async = inspect.iscoroutinefunction(function)
 
     async def run(raw: dict[str, Any], call: Call) -> Output:
-        arguments = parse_arguments(arguments_model, raw)
+        arguments = _parse_arguments(arguments_model, raw)
         bound = (
             functools.partial(function, arguments, call)
             if wants_call
@@ -211,7 +211,7 @@ def _runner(
 A = TypeVar("A", bound=Arguments)
 
 
-def parse_arguments(model: type[A], raw: dict[str, Any]) -> A:
+def _parse_arguments(model: type[A], raw: dict[str, Any]) -> A:
     """The typed input, or an invalid_params fault that names every violation.
 
     Validated as JSON, because strict validation of Python objects would refuse lists where a tuple is meant.
@@ -277,6 +277,6 @@ _EMPTY: dict[str, Json] = {
 }
 
 
-def empty_answer(schema: dict[str, Any]) -> dict[str, Json]:
+def _empty_answer(schema: dict[str, Any]) -> dict[str, Json]:
     """Every field of an answer at the value that says nothing."""
     return {name: _EMPTY.get(rule.get("type", "")) for name, rule in schema.get("properties", {}).items()}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
-ECHO_LIMIT = 200
+_ECHO_LIMIT = 200
 """Longest received value, as JSON, that is sent back."""
 
 _TYPE_NAMES = {
@@ -68,8 +68,8 @@ def bounded_echo(value: object) -> Json:
     try:
         text = to_json(value, inf_nan_mode="strings").decode()
     except PydanticSerializationError:
-        return clean(repr(value), ECHO_LIMIT)
-    return value if len(text) <= ECHO_LIMIT else clean(text, ECHO_LIMIT)  # type: ignore[return-value]  # it is JSON
+        return clean(repr(value), _ECHO_LIMIT)
+    return value if len(text) <= _ECHO_LIMIT else clean(text, _ECHO_LIMIT)  # type: ignore[return-value]  # it is JSON
 
 
 def _violation(
@@ -77,7 +77,7 @@ def _violation(
 ) -> dict[str, Json]:
     missing = error["type"] == "missing"
     return {
-        "field": clean(".".join(str(step) for step in location), ECHO_LIMIT) or "arguments",
+        "field": clean(".".join(str(step) for step in location), _ECHO_LIMIT) or "arguments",
         "detail": _detail(error, properties.get(str(location[0]), {}) if location else {}, properties),
         "received_value": None if missing else bounded_echo(error["input"]),
     }
