@@ -20,7 +20,7 @@ from faultless.kit.testing import WireClient, connect
 from faultless.kit.toolset import Toolset
 from faultless.servers.pytest.interpreter import Surroundings
 from faultless.servers.pytest.project import Project
-from faultless.servers.pytest.toolset import build_toolset
+from faultless.servers.pytest.toolset import make_toolset
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 # The plugins of the development environment take a second to load; tests that need one name it.
@@ -162,6 +162,6 @@ def serve(write_project: WriteProject, portal: BlockingPortal) -> Callable[..., 
     def start(files: Mapping[str, str], python: Path | None = Path(sys.executable)) -> Server:
         surroundings = Surroundings(LIGHT, None)
         project = Project(root=Root(write_project(files)), python=python, surroundings=surroundings)
-        return MemoryServer(build_toolset(project), portal)
+        return MemoryServer(make_toolset(project), portal)
 
     return start

@@ -32,6 +32,10 @@ def build_toolset(settings: Settings) -> Toolset:
         max_timeout_seconds=settings.max_timeout_seconds,
         pool=None if settings.cold else Pool(idle_seconds=60.0 * settings.idle_minutes),
     )
+    return make_toolset(project)
+
+
+def make_toolset(project: Project) -> Toolset:
     toolset = Toolset("faultless-pytest", version("faultless"), Dialect.JSONRPC, INSTRUCTIONS)
 
     @toolset.tool(read_only=False, idempotent=False, destructive=True, open_world=True)
