@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from faultless.kit.toolset import Answer
-from faultless.servers.pytest.rows import Outcome
+from faultless.servers.pytest.record import Outcome
 
 Seconds = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=0)]
