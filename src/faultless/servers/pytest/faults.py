@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from faultless.servers.pytest.record import Record
     from faultless.servers.pytest.session import Session
 
-INTERRUPTED, INTERNAL_ERROR, USAGE_ERROR, NO_TESTS = 2, 3, 4, 5
+INTERRUPTED, _INTERNAL_ERROR, USAGE_ERROR, NO_TESTS = 2, 3, 4, 5
 _VERDICTS = frozenset({0, 1, NO_TESTS})
 _FAILED = "pytest execution failed: "
 _OUTPUT_LIMIT = 20_000
@@ -120,7 +120,7 @@ def _find_reason(session: Session) -> _Reason | None:
         return _collection_error(record)
     if code == INTERRUPTED and not record.was_stopped_on_purpose:
         return _interrupted(record, record.interruption or "pytest stopped early")
-    if code == INTERNAL_ERROR:
+    if code == _INTERNAL_ERROR:
         return _internal_error(
             _last_line(record.internal_error or finished.stderr.text),
             hint="look at data.stdout: a plugin or a conftest hook raised, or pytest itself is broken",

@@ -38,20 +38,20 @@ def _advertise_plainly(schema: dict[str, Any]) -> None:
 
 _PLAIN = ConfigDict(json_schema_extra=_advertise_plainly)
 
-Text = Annotated[str, StringConstraints(min_length=1, max_length=_TEXT_AT_MOST)]
-Markers = Annotated[Text, AfterValidator(partial(check_expression, allows_arguments=True))]
-Keywords = Annotated[Text, AfterValidator(partial(check_expression, allows_arguments=False))]
-Glob = Annotated[Text, AfterValidator(_check_glob)]
+_Text = Annotated[str, StringConstraints(min_length=1, max_length=_TEXT_AT_MOST)]
+_Markers = Annotated[_Text, AfterValidator(partial(check_expression, allows_arguments=True))]
+_Keywords = Annotated[_Text, AfterValidator(partial(check_expression, allows_arguments=False))]
+_Glob = Annotated[_Text, AfterValidator(_check_glob)]
 
 
 class ExecuteTests(Arguments):
     model_config = _PLAIN
 
-    node_ids: Annotated[list[Text], Field(max_length=_NODE_IDS_AT_MOST)] | None = None
+    node_ids: Annotated[list[_Text], Field(max_length=_NODE_IDS_AT_MOST)] | None = None
     """Specific test node IDs to execute (e.g., 'tests/test_user.py::test_login'); files and folders too"""
-    markers: Markers | None = None
+    markers: _Markers | None = None
     """Pytest marker expression for filtering (e.g., 'not slow and integration')"""
-    keywords: Keywords | None = None
+    keywords: _Keywords | None = None
     """Keyword expression for test name matching (e.g., 'test_user')"""
     verbosity: Annotated[int, Field(ge=-2, le=2)] = 0
     """Output verbosity level: -2 (quietest) to 2 (most verbose); from 1 on passing tests are listed too"""
@@ -80,13 +80,13 @@ class ExecuteTests(Arguments):
 class DiscoverTests(Arguments):
     model_config = _PLAIN
 
-    path: Text | None = None
+    path: _Text | None = None
     """Directory or file path to discover tests within (default: project root)"""
-    pattern: Glob | None = None
+    pattern: _Glob | None = None
     """Test file pattern (default: the project's own, else 'test_*.py' or '*_test.py')"""
-    markers: Markers | None = None
+    markers: _Markers | None = None
     """Pytest marker expression for filtering"""
-    keywords: Keywords | None = None
+    keywords: _Keywords | None = None
     """Keyword expression for test name matching"""
     limit: Annotated[int, Field(ge=1, le=10_000)] = _DISCOVERY_LIMIT
     """How many tests to return at most"""

@@ -80,7 +80,7 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True)
-class Finish:
+class _Finish:
     """How pytest itself ended its session."""
 
     stop: str | None
@@ -105,7 +105,7 @@ class Record:
     warnings: list[dict[str, Any]] = field(default_factory=list)
     internal_error: str | None = None
     interruption: str | None = None
-    finish: Finish | None = None
+    finish: _Finish | None = None
     _lines: LineSplitter = field(default_factory=lambda: LineSplitter(_LINE_LIMIT))
     _kept: int = 0
     _open: dict[str, dict[str | None, Test]] = field(default_factory=dict)
@@ -170,7 +170,7 @@ class Record:
             case "interrupted":
                 self.interruption = event["reason"]
             case "finish":
-                self.finish = Finish(**event)
+                self.finish = _Finish(**event)
 
     def _take_phase(self, event: dict[str, Any]) -> None:
         """Ten thousand failures of a megabyte each must not fill the server: later ones lose their text."""

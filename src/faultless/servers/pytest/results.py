@@ -64,7 +64,7 @@ def show_rows(all_rows: Sequence[Row], verbosity: int) -> Results:
     """Bad news first at verbosity <= 0, where equal causes are folded and passing tests only counted."""
     budget = _BUDGETS[verbosity]
     if verbosity > 0:
-        folds = [Fold(row, ()) for row in all_rows]
+        folds = [_Fold(row, ()) for row in all_rows]
     else:
         notable = [row for row in all_rows if row.outcome is not Outcome.PASSED]
         notable.sort(key=lambda row: row.outcome is Outcome.SKIPPED)
@@ -83,7 +83,7 @@ def show_rows(all_rows: Sequence[Row], verbosity: int) -> Results:
     return Results(shown, left_out, sum(1 + len(fold.others) for fold in folds[budget.rows :]))
 
 
-def _show_fold(fold: Fold, traceback: str | None, budget: _Budget) -> TestResult:
+def _show_fold(fold: _Fold, traceback: str | None, budget: _Budget) -> TestResult:
     row, message = fold.first, fold.first.message
     if message is not None and len(message) > budget.message:
         message = f"{message.partition(':')[0][:80]}: [left out: {len(message):,} characters]"
@@ -99,14 +99,14 @@ def _show_fold(fold: Fold, traceback: str | None, budget: _Budget) -> TestResult
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class _Fold:
     """Rows with one cause."""
 
     first: Row
     others: tuple[Row, ...]
 
 
-def fold_rows(rows: Iterable[Row]) -> list[Fold]:
+def fold_rows(rows: Iterable[Row]) -> list[_Fold]:
     groups: dict[Hashable, list[Row]] = {}
     for row in rows:
         if row.message is None or row.outcome is Outcome.PASSED:
@@ -114,7 +114,7 @@ def fold_rows(rows: Iterable[Row]) -> list[Fold]:
         else:
             cause = row.outcome, row.frame, mask(row.message)
         groups.setdefault(cause, []).append(row)
-    return [Fold(group[0], tuple(group[1:])) for group in groups.values()]
+    return [_Fold(group[0], tuple(group[1:])) for group in groups.values()]
 
 
 def mask(message: str) -> str:

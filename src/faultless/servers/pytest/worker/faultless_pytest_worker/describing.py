@@ -9,26 +9,30 @@ from typing import Any, Callable
 
 import pytest
 
-TEXT_LIMIT = 4 * 1024 * 1024  # of one traceback; more is left out whole
-CAPTURE_LIMIT = 16 * 1024  # of one captured stream; head and tail are kept
+_TEXT_LIMIT = 4 * 1024 * 1024  # of one traceback; more is left out whole
+_CAPTURE_LIMIT = 16 * 1024  # of one captured stream; head and tail are kept
 
 
 def describe_report(report: pytest.TestReport, root: str, show_capture: str) -> dict[str, Any]:
     fields = {"message": None, "text": None, "wasxfail": getattr(report, "wasxfail", None)}
-    if hasattr(report, "context"):
-        fields["subtest"] = name_subtest(report.context)
+    if hasattr(report, "context"):  # a subtest
+        message, values = report.context.msg, report.context.kwargs
+        parts = [] if message is None else ["[{}]".format(message)]
+        if values:
+            parts.append("({})".format(", ".join("{}={}".format(*pair) for pair in values.items())))
+        fields["subtest"] = " ".join(parts) or "(<subtest>)"
     if report.skipped:
         fields["message"] = explain_skip(report.longrepr)
     elif report.outcome != "passed":
-        fields.update(describe_failure(report.longrepr, report.longreprtext, root))
+        fields.update(_describe_failure(report.longrepr, report.longreprtext, root))
         shown = [
             (name, text) for name, text in report.sections if show_capture == "all" or show_capture in name
         ]
-        fields["sections"] = [[name, shorten(text)] for name, text in shown]
+        fields["sections"] = [[name, _shorten(text)] for name, text in shown]
     return fields
 
 
-def describe_failure(longrepr: Any, text: str, root: str) -> dict[str, Any]:
+def _describe_failure(longrepr: Any, text: str, root: str) -> dict[str, Any]:
     if text.startswith(("def ", "async def ", "@")):
         text = "    " + text  # pytest strips the whole, and with it the first line's indentation
     crash = getattr(longrepr, "reprcrash", None)
@@ -54,13 +58,6 @@ def explain_skip(longrepr: Any) -> str:
     return reason[len(prefix) :] if reason.startswith(prefix) else reason
 
 
-def name_subtest(context: Any) -> str:
-    parts = [] if context.msg is None else ["[{}]".format(context.msg)]
-    if context.kwargs:
-        parts.append("({})".format(", ".join("{}={}".format(*pair) for pair in context.kwargs.items())))
-    return " ".join(parts) or "(<subtest>)"
-
-
 def name_node(report: pytest.TestReport) -> str | None:
     node = vars(report).get("node")
     return None if node is None else getattr(getattr(node, "gateway", None), "id", None)
@@ -68,13 +65,13 @@ def name_node(report: pytest.TestReport) -> str | None:
 
 def bound(text: str) -> str:
     """Whole or not at all: half a traceback misleads."""
-    return text if len(text) <= TEXT_LIMIT else "[left out: {:,} characters]".format(len(text))
+    return text if len(text) <= _TEXT_LIMIT else "[left out: {:,} characters]".format(len(text))
 
 
-def shorten(text: str) -> str:
-    if len(text) <= CAPTURE_LIMIT:
+def _shorten(text: str) -> str:
+    if len(text) <= _CAPTURE_LIMIT:
         return text
-    half = CAPTURE_LIMIT // 2
+    half = _CAPTURE_LIMIT // 2
     marker = "\n[{:,} characters left out]\n".format(len(text) - 2 * half)
     return text[:half] + marker + text[-half:]
 
@@ -103,12 +100,12 @@ def describe_error(exception: BaseException, path: str, root: str) -> dict[str, 
         "file": relate(path, root),
         "error_type": name,
         "message": text or name,
-        "line": find_line(exception, path),
-        "traceback": format_from_user(exception, path).replace(root + os.sep, ""),
+        "line": _find_line(exception, path),
+        "traceback": _format_from_user(exception, path).replace(root + os.sep, ""),
     }
 
 
-def find_line(exception: BaseException, path: str) -> int | None:
+def _find_line(exception: BaseException, path: str) -> int | None:
     if isinstance(exception, SyntaxError) and exception.filename == path:
         return exception.lineno
     lines = [
@@ -117,7 +114,7 @@ def find_line(exception: BaseException, path: str) -> int | None:
     return lines[-1] if lines else None
 
 
-def format_from_user(exception: BaseException, path: str) -> str:
+def _format_from_user(exception: BaseException, path: str) -> str:
     """As Python prints it, without the frames of the import system and of pytest above the user's file."""
     formatted = traceback.TracebackException.from_exception(exception)
     step: traceback.TracebackException | None = formatted
@@ -146,7 +143,7 @@ def guess_error(text: str, name: str) -> dict[str, Any]:
     }
 
 
-class DefinitionLines:
+class _DefinitionLines:
     """The line of `def`, where pytest gives that of the first decorator."""
 
     def __init__(self) -> None:
@@ -169,7 +166,7 @@ class DefinitionLines:
 
 
 def describe_items(items: list[pytest.Item], rename: Callable[[str], str], root: str) -> list[dict[str, Any]]:
-    lines = DefinitionLines()
+    lines = _DefinitionLines()
     described = []
     for item in items:
         classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]

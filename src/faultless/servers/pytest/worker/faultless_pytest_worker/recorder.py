@@ -23,12 +23,12 @@ from .describing import (
     relate,
 )
 
-CHUNK = 500
-WARNINGS_AT_MOST = 200
-INSTALLED = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+_CHUNK = 500
+_WARNINGS_AT_MOST = 200
+_INSTALLED = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 
 
-def make_renamer(rootdir: str, cwd: str) -> Callable[[str], str]:
+def _make_renamer(rootdir: str, cwd: str) -> Callable[[str], str]:
     """Node ids are relative to pytest's rootdir; callers need them relative to where pytest was started."""
     join, relate_path = os.path.join, os.path.relpath
     known: dict[str, str] = {"": ""}
@@ -80,7 +80,7 @@ class Recorder:
         self._started = self._clock()
         self._show_capture = config.getoption("showcapture", "all")
         if str(config.rootpath) != self._root:
-            self._rename = make_renamer(str(config.rootpath), self._root)
+            self._rename = _make_renamer(str(config.rootpath), self._root)
 
     # ---- collection
 
@@ -112,7 +112,7 @@ class Recorder:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_collection_finish(self, session: pytest.Session) -> Generator[None, Any, None]:
         if self._settings["last_failed"]:
-            keep_last_failed(session)
+            _keep_last_failed(session)
         yield
         if self._settings["mode"] == "discover":
             self._send_in_chunks(describe_items(session.items, self._rename, self._root))
@@ -127,8 +127,8 @@ class Recorder:
             self._send_in_chunks([self._rename(name) for name in ids])
 
     def _send_in_chunks(self, tests: list[Any]) -> None:
-        for start in range(0, len(tests), CHUNK):
-            self._reporter.send("planned", tests=tests[start : start + CHUNK])
+        for start in range(0, len(tests), _CHUNK):
+            self._reporter.send("planned", tests=tests[start : start + _CHUNK])
         self._reporter.send("planned", tests=[], complete=True)
 
     # ---- running
@@ -191,7 +191,7 @@ class Recorder:
         self, warning_message: warnings.WarningMessage, when: str, nodeid: str
     ) -> None:
         self._warnings += 1
-        if self._warnings <= WARNINGS_AT_MOST:
+        if self._warnings <= _WARNINGS_AT_MOST:
             self._reporter.defer(
                 "warning",
                 category=warning_message.category.__name__,
@@ -233,11 +233,11 @@ class Recorder:
             "finish",
             stop=str(stop) if stop else None,
             duration=self._clock() - self._started,
-            modules=installed_modules(self._before),
+            modules=_installed_modules(self._before),
         )
 
 
-def keep_last_failed(session: pytest.Session) -> None:
+def _keep_last_failed(session: pytest.Session) -> None:
     """Only what failed last; pytest itself runs the whole selection when none of that is in it."""
     plugin = session.config.pluginmanager.get_plugin("lfplugin")
     known = {str(nodeid) for nodeid in getattr(plugin, "lastfailed", ())}
@@ -247,7 +247,7 @@ def keep_last_failed(session: pytest.Session) -> None:
         session.config.hook.pytest_deselected(items=dropped)
 
 
-def installed_modules(before: frozenset[str]) -> list[str]:
+def _installed_modules(before: frozenset[str]) -> list[str]:
     """Which the next run will want again, in the order of their import.
 
     Not those that pytest rewrites: they must be imported under its hook.
@@ -258,6 +258,6 @@ def installed_modules(before: frozenset[str]) -> list[str]:
             continue
         path = getattr(module, "__file__", None)
         loader = type(getattr(module, "__loader__", None)).__name__
-        if isinstance(path, str) and any(place in path for place in INSTALLED) and "Rewriting" not in loader:
+        if isinstance(path, str) and any(place in path for place in _INSTALLED) and "Rewriting" not in loader:
             names.append(name)
     return names
