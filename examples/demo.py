@@ -13,7 +13,7 @@ from rich.text import Text
 from faultless.cli.show import console, emit
 from faultless.contract import read
 from faultless.kit.testing import WireClient
-from faultless.servers.pytest import server
+from faultless.servers.pytest import rendering
 
 PROJECT = Path(__file__).parent / "project"
 STEPS = [
@@ -43,7 +43,7 @@ def main():
             emit(screen, Text(f"\n{title}", style="bold"), Text(f"$ {call}", style="dim"), Text(""))
             reading = read(client.call("execute_tests", parse(words)))
             if reading.fault is None:
-                emit(screen, server.render("execute_tests", reading.payload))
+                emit(screen, rendering.render("execute_tests", reading.payload))
             else:
                 emit(screen, *show_fault(reading.fault))
         client.close_input()

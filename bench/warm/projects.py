@@ -79,10 +79,10 @@ def call(client: WireClient, tool: str, **arguments: object) -> float:
 def warm(client: WireClient, tool: str, **arguments: object) -> None:
     """Until the parent knows what these tests import."""
     ends = time.monotonic() + 120
-    settled = 0
-    while settled < 3:
+    in_a_row = 0
+    while in_a_row < 3:
         answer = client.call(tool, arguments)
-        settled = settled + 1 if answer["result"]["_meta"]["faultless/start"] == "warm" else 0
+        in_a_row = in_a_row + 1 if answer["result"]["_meta"]["faultless/start"] == "warm" else 0
         if time.monotonic() > ends:
             raise TimeoutError(client.stderr()[-2000:])
         time.sleep(0.5)  # a new parent comes up beside us

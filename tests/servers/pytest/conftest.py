@@ -15,12 +15,12 @@ import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp.shared.exceptions import MCPError
 
-from faultless.kit.root import Root
 from faultless.kit.testing import WireClient, connect
 from faultless.kit.toolset import Toolset
+from faultless.servers.pytest.execution import Project
 from faultless.servers.pytest.interpreter import Surroundings
-from faultless.servers.pytest.project import Project
-from faultless.servers.pytest.toolset import build_toolset
+from faultless.servers.pytest.settings import Settings
+from faultless.servers.pytest.toolset import make_toolset
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 # The plugins of the development environment take a second to load; tests that need one name it.
@@ -160,8 +160,7 @@ def serve(write_project: WriteProject, portal: BlockingPortal) -> Callable[..., 
     """A server in memory on a project of these files."""
 
     def start(files: Mapping[str, str], python: Path | None = Path(sys.executable)) -> Server:
-        surroundings = Surroundings(LIGHT, None)
-        project = Project(root=Root(write_project(files)), python=python, surroundings=surroundings)
-        return MemoryServer(build_toolset(project), portal)
+        settings = Settings(root=write_project(files), python=python, cold=True)
+        return MemoryServer(make_toolset(Project(settings, Surroundings(LIGHT, None))), portal)
 
     return start

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from faultless.servers.pytest import server as server_kind
+from faultless.servers.pytest import rendering
 from tests.servers.pytest.conftest import Answer, Server
 
 Serve = Callable[..., Server]
@@ -180,7 +180,7 @@ def test_a_plugin_that_turns_a_failure_into_exit_0_does_not_make_it_green(serve:
     ).run()
     assert (answer["exit_code"], counts(answer)) == (0, {"failed": 1})
     assert "pytest exited 0 against its own results" in answer["hint"]
-    assert server_kind.is_bad_news("execute_tests", answer)
+    assert rendering.is_bad_news("execute_tests", answer)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from faultless.contract import Fault, FaultKind
-from faultless.servers.pytest.environment import make_variables
-from faultless.servers.pytest.interpreter import Interpreter, Surroundings, find_interpreter
+from faultless.servers.pytest.interpreter import Interpreter, Surroundings, find_interpreter, make_variables
 from tests.servers.pytest.conftest import Server, WriteProject
 
 

@@ -9,21 +9,28 @@ import anyio
 from faultless.contract import Fault
 from faultless.kit.command import Check
 from faultless.kit.root import Root
-from faultless.kit.toolset import Call
-from faultless.servers.pytest.project import Project, explain_interpreter
+from faultless.servers.pytest.interpreter import (
+    Surroundings,
+    find_interpreter,
+    find_problem,
+    make_variables,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+_NAME = "pytest: interpreter"
+
 
 def diagnose(root: Path) -> list[Check]:
-    project = Project(root=Root(root))
+    folder, surroundings = Root(root).path, Surroundings.of_this_process()
     try:
-        interpreter = project.find_interpreter(Call())
+        interpreter = find_interpreter(folder, None, surroundings)
     except Fault as fault:
-        return [Check("pytest: interpreter", ok=False, found=fault.message, fix=fault.hint or "")]
+        return [Check(_NAME, ok=False, found=fault.message, fix=fault.hint or "")]
     found = f"{interpreter.path} ({interpreter.reason})"
-    problem = anyio.run(explain_interpreter, project, interpreter)
+    variables = make_variables(interpreter, surroundings)
+    problem = anyio.run(find_problem, interpreter, folder, variables)
     if problem is None:
-        return [Check("pytest: interpreter", ok=True, found=found)]
-    return [Check("pytest: interpreter", ok=False, found=problem.message, fix=problem.hint or "")]
+        return [Check(_NAME, ok=True, found=found)]
+    return [Check(_NAME, ok=False, found=f"{found}: {problem.text}", fix=problem.fix)]

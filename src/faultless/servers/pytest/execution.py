@@ -1,129 +1,215 @@
-"""execute_tests, from typed arguments to a verdict or a fault."""
+"""The two tools, from typed arguments to an answer or a fault."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from faultless.contract import Fault, FaultKind
-from faultless.servers.pytest import answer
-from faultless.servers.pytest.command import write_run
-from faultless.servers.pytest.discovery import suggest_node_ids
-from faultless.servers.pytest.faults import INTERRUPTED, NO_TESTS, find_fault
-from faultless.servers.pytest.json_report import write_json_report
-from faultless.servers.pytest.outputs import TestRun
-from faultless.servers.pytest.project import START_KEY, explain_interpreter
-from faultless.servers.pytest.rows import BAD, make_rows
-from faultless.servers.pytest.selection import refuse, resolve_node_ids
+from faultless.contract.text import replace_surrogates
+from faultless.kit.root import Root
+from faultless.process.warm import Pool
+from faultless.servers.pytest import command, faults, results, warmth
+from faultless.servers.pytest.interpreter import (
+    Surroundings,
+    find_interpreter,
+    find_problem,
+    make_variables,
+)
+from faultless.servers.pytest.outputs import DiscoveredTest, Discovery, TestRun
+from faultless.servers.pytest.record import make_rows
 from faultless.servers.pytest.session import Job, Session
-from faultless.servers.pytest.warmth import run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from faultless.kit.toolset import Call
-    from faultless.servers.pytest.answer import Results
-    from faultless.servers.pytest.inputs import ExecuteTests
+    from faultless.servers.pytest.inputs import DiscoverTests, ExecuteTests
     from faultless.servers.pytest.outputs import Summary
-    from faultless.servers.pytest.project import Project
     from faultless.servers.pytest.record import Record
-    from faultless.servers.pytest.rows import Row
+    from faultless.servers.pytest.results import Results
+    from faultless.servers.pytest.settings import Settings
+
+_INTERPRETER_KEY = "faultless/interpreter"
+_START_KEY = "faultless/start"
+_LOOKUP_SECONDS = 20.0
+_SUGGESTIONS_AT_MOST = 5
+
+
+class Project:
+    """The folder and the limits that every call works with."""
+
+    def __init__(self, settings: Settings, surroundings: Surroundings | None = None) -> None:
+        self.root = Root(settings.root)
+        self.max_timeout_seconds = settings.max_timeout_seconds
+        self._timeout_seconds = min(settings.timeout_seconds, settings.max_timeout_seconds)
+        self._python = settings.python and settings.python.absolute()
+        self._surroundings = surroundings or Surroundings.of_this_process()
+        self._pool = None if settings.cold else Pool(idle_seconds=60.0 * settings.idle_minutes)
+
+    def make_job(self, call: Call) -> Job:
+        """What all calls have in common. An environment made since the last call counts at once."""
+        try:
+            interpreter = find_interpreter(self.root.path, self._python, self._surroundings)
+        except Fault as reason:
+            raise faults.describe_no_start(reason) from reason
+        call.meta[_INTERPRETER_KEY] = interpreter.describe()
+        return Job(
+            root=self.root.path,
+            interpreter=interpreter,
+            variables=make_variables(interpreter, self._surroundings),
+            deadline_seconds=self._timeout_seconds,
+            pool=self._pool,
+        )
 
 
 async def execute(project: Project, arguments: ExecuteTests, call: Call) -> TestRun:
-    job = _make_job(project, arguments, call)
+    timeout, limit = arguments.timeout, project.max_timeout_seconds
+    if timeout is not None and timeout > limit:
+        detail = f"value must be at most {limit}, this server's --max-timeout"
+        raise faults.refuse("timeout", detail, timeout, hint=f"pass {limit} or less")
+    job = project.make_job(call)
+    job = replace(
+        job,
+        arguments=command.write_run(arguments, project.root),
+        deadline_seconds=timeout or job.deadline_seconds,
+        text=results.choose_text(arguments.verbosity),
+        last_failed=arguments.last_failed,
+    )
 
     async def show(record: Record) -> None:
-        await call.report_progress(len(record.tests), len(record.planned), _describe_progress(record))
+        await call.report_progress(len(record.tests), len(record.planned), results.describe_progress(record))
 
-    session = await run(job, show)
-    call.meta[START_KEY] = "warm" if session.is_warm else "cold"
-    fault = find_fault(session, arguments.verbosity)
+    session = await _run(job, show)
+    call.meta[_START_KEY] = "warm" if session.is_warm else "cold"
+    fault = faults.find_fault(session, arguments.verbosity)
     if fault is not None:
-        raise await _improve(fault, project, session, arguments)
+        raise await _blame_interpreter(fault, session) or await _add_candidates(fault, session, arguments)
     return _make_answer(session, arguments)
 
 
-def _make_job(project: Project, arguments: ExecuteTests, call: Call) -> Job:
-    timeout = arguments.timeout
-    if timeout is not None and timeout > project.max_timeout_seconds:
-        limit = f"value must be at most {project.max_timeout_seconds}, this server's --max-timeout"
-        raise refuse("timeout", limit, timeout, hint=f"pass {project.max_timeout_seconds} or less")
-    return Job(
-        root=project.root.path,
-        interpreter=project.find_interpreter(call),
-        surroundings=project.surroundings,
-        arguments=write_run(arguments, resolve_node_ids(arguments.node_ids or [], project.root)),
-        deadline_seconds=project.choose_timeout(timeout),
-        text=answer.choose_text(arguments.verbosity),
-        last_failed=arguments.last_failed,
-        pool=project.pool,
+async def discover(project: Project, arguments: DiscoverTests, call: Call) -> Discovery:
+    written = command.write_discovery(arguments, project.root)
+    job = replace(project.make_job(call), arguments=written, mode="discover")
+
+    async def show(record: Record) -> None:
+        await call.report_progress(len(record.planned), None, "collected")
+
+    session = await _run(job, show)
+    call.meta[_START_KEY] = "warm" if session.is_warm else "cold"
+    fault = None if _has_only_broken_files(session) else faults.find_fault(session, verbosity=0)
+    if fault is not None:
+        raise await _blame_interpreter(fault, session) or fault
+    found, end = session.record.planned, arguments.offset + arguments.limit
+    page = found[arguments.offset : end]
+    return Discovery(
+        tests=[] if arguments.compact else [_show_test(item) for item in page],
+        node_ids=[replace_surrogates(item["node_id"]) for item in page] if arguments.compact else [],
+        count=len(found),
+        next_offset=end if end < len(found) else None,
+        collection_errors=results.show_collection_errors(session.record),
     )
 
 
-async def _improve(fault: Fault, project: Project, session: Session, arguments: ExecuteTests) -> Fault:
-    """A run that never reached pytest is the environment's fault; a misspelt node id has neighbours."""
-    if session.record.worker is None and fault.kind in {FaultKind.ENGINE_ERROR, FaultKind.USAGE_ERROR}:
-        return await explain_interpreter(project, session.job.interpreter) or fault
-    if fault.kind is FaultKind.USAGE_ERROR and not session.record.collection_errors:
-        node_ids = arguments.node_ids or []
-        near = await suggest_node_ids(session.job, node_ids)
-        if near or any("::" in node_id for node_id in node_ids):
-            hint = (
-                f"did you mean {' or '.join(near)}?" if near else "discover_tests lists the tests of a path"
-            )
-            return Fault(
-                fault.kind, fault.message, hint=hint, details={**fault.details, "candidates": list(near)}
-            )
-    return fault
+# ---- the run
+
+
+async def _run(job: Job, on_progress: Callable[[Record], Awaitable[None]]) -> Session:
+    try:
+        return await warmth.run(job, on_progress)
+    except Fault as reason:
+        raise faults.describe_no_start(reason, command=list(job.command)) from reason
+
+
+async def _blame_interpreter(fault: Fault, session: Session) -> Fault | None:
+    """A run that never reached pytest may be the environment's fault."""
+    if session.record.worker is not None:
+        return None
+    if fault.kind not in {FaultKind.ENGINE_ERROR, FaultKind.USAGE_ERROR}:
+        return None
+    job = session.job
+    problem = await find_problem(job.interpreter, job.root, job.variables)
+    return None if problem is None else faults.describe_problem(job.interpreter, problem)
+
+
+# ---- execute_tests
+
+
+async def _add_candidates(fault: Fault, session: Session, arguments: ExecuteTests) -> Fault:
+    """A misspelt node id has neighbours."""
+    record = session.record
+    if fault.kind is not FaultKind.USAGE_ERROR or record.worker is None or record.collection_errors:
+        return fault
+    node_ids = arguments.node_ids or []
+    if not any("::" in node_id for node_id in node_ids):
+        return fault
+    near = await _find_near_node_ids(session.job, node_ids)
+    hint = faults.ask_whether(near, otherwise="discover_tests lists the tests of a path")
+    return Fault(fault.kind, fault.message, hint=hint, details={**fault.details, "candidates": list(near)})
+
+
+async def _find_near_node_ids(job: Job, node_ids: Sequence[str]) -> list[str]:
+    """Close matches for those that their files do not hold."""
+    lookup = replace(
+        job,
+        arguments=command.write_lookup(node_ids),
+        mode="discover",
+        last_failed=False,
+        deadline_seconds=_LOOKUP_SECONDS,
+    )
+
+    async def keep_quiet(_record: Record) -> None:
+        """The caller knows already that its run failed."""
+
+    session = await _run(lookup, keep_quiet)
+    known = {item["node_id"] for item in session.record.planned}
+    known |= {node_id.partition("[")[0] for node_id in known}
+    near: dict[str, None] = {}
+    for path, names in map(command.split_node_id, node_ids):
+        if names and path + names not in known:
+            candidates = [rest for other, rest in map(command.split_node_id, sorted(known)) if other == path]
+            near |= dict.fromkeys(path + match for match in command.suggest(names, candidates))
+    return list(near)[:_SUGGESTIONS_AT_MOST]
 
 
 def _make_answer(session: Session, arguments: ExecuteTests) -> TestRun:
     record = session.record
     rows = make_rows(record)
-    results = answer.show_rows(rows, arguments.verbosity)
-    duration = record.finish.duration if record.finish else 0.0
-    summary = answer.summarise(record, rows, duration)
-    exit_code = _find_exit_code(session)
+    shown = results.show_rows(rows, arguments.verbosity)
+    summary = results.summarise(record, rows, record.finish.duration if record.finish else 0.0)
+    code = session.finished.exit_code if session.finished else None
+    if code is None or code == faults.INTERRUPTED:
+        code = 1  # xdist interrupts itself at maxfail, where pytest reports failures
     return TestRun(
-        exit_code=exit_code,
+        exit_code=code,
         summary=summary,
-        tests=results.shown,
-        json_report=write_json_report(record, summary, exit_code) if arguments.json_report else {},
-        text_output=answer.show_text(session, arguments.verbosity, keeps_color=arguments.color),
-        collection_errors=answer.show_collection_errors(record),
-        hint=_find_hint(session, arguments, results, summary, rows),
+        tests=shown.shown,
+        json_report=results.write_json_report(record, summary, code) if arguments.json_report else {},
+        text_output=results.show_text(session, arguments.verbosity, keeps_color=arguments.color),
+        collection_errors=results.show_collection_errors(record),
+        hint="; ".join(_list_hints(session, arguments, shown, summary, code)) or None,
     )
 
 
-def _find_exit_code(session: Session) -> int:
-    """Pytest's own, but for xdist: it interrupts itself at maxfail where pytest reports failures."""
-    code = session.finished.exit_code if session.finished else None
-    return 1 if code is None or code == INTERRUPTED else code
-
-
-def _find_hint(
-    session: Session, arguments: ExecuteTests, results: Results, summary: Summary, rows: Sequence[Row]
-) -> str | None:
+def _list_hints(
+    session: Session, arguments: ExecuteTests, shown: Results, summary: Summary, code: int
+) -> list[str]:
     hints: list[str] = []
     if summary.not_run:
         hints.append(f"{summary.not_run} tests did not run: the run stopped at a failure")
-    if results.tracebacks_left_out:
-        hints.append(
-            f"{results.tracebacks_left_out} tracebacks left out: run those node_ids alone with verbosity 2"
-        )
-    if results.rows_left_out:
-        hints.append(
-            f"{results.rows_left_out} more tests not listed: narrow the selection, or use verbosity 1"
-        )
-    if _find_exit_code(session) == NO_TESTS:
+    if shown.tracebacks_left_out:
+        count = shown.tracebacks_left_out
+        hints.append(f"{count} tracebacks left out: run those node_ids alone with verbosity 2")
+    if shown.rows_left_out:
+        count = shown.rows_left_out
+        hints.append(f"{count} more tests not listed: narrow the selection, or use verbosity 1")
+    if code == faults.NO_TESTS:
         hints.append(_explain_nothing(arguments, summary))
-    elif (_find_exit_code(session) == 0) == any(row.outcome in BAD for row in rows):
-        hints.append(
-            f"pytest exited {_find_exit_code(session)} against its own results: a plugin asked for that"
-        )
+    elif (code == 0) == bool(summary.failed or summary.errors):
+        hints.append(f"pytest exited {code} against its own results: a plugin asked for that")
     if session.finished and session.finished.leftovers:
         hints.append(f"{session.finished.leftovers} processes outlived the run and were ended")
-    return "; ".join(hints) or None
+    return hints
 
 
 def _explain_nothing(arguments: ExecuteTests, summary: Summary) -> str:
@@ -136,8 +222,25 @@ def _explain_nothing(arguments: ExecuteTests, summary: Summary) -> str:
     return "no tests were collected: discover_tests lists what there is"
 
 
-def _describe_progress(record: Record) -> str:
-    bad = sum(test.has_failed for test in record.tests)
-    current = next(iter(record.running), None)
-    failures = f"{bad} failed" if bad else "no failures"
-    return f"{failures}; running {current}" if current else failures
+# ---- discover_tests
+
+
+def _has_only_broken_files(session: Session) -> bool:
+    """Broken files are data here, a conftest too; anything else that went wrong is not."""
+    finished, record = session.finished, session.record
+    if finished is None or finished.timed_out or not record.collection_errors:
+        return False
+    code = finished.exit_code
+    return code == faults.USAGE_ERROR or (code == faults.INTERRUPTED and record.is_planned)
+
+
+def _show_test(item: dict[str, Any]) -> DiscoveredTest:
+    node_id = replace_surrogates(item["node_id"])
+    return DiscoveredTest.model_validate(
+        {
+            **item,
+            "node_id": node_id,
+            "function": replace_surrogates(item["function"]),
+            "module": command.split_node_id(node_id)[0].removesuffix(".py").replace("/", "."),
+        }
+    )

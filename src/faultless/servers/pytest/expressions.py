@@ -16,7 +16,7 @@ import keyword
 import re
 from dataclasses import dataclass
 
-NESTING_AT_MOST = 100
+_NESTING_AT_MOST = 100
 _CONSTANTS = frozenset({"True", "False", "None"})
 _NUMBER = re.compile(r"-?\d+")
 _TOKEN = re.compile(
@@ -35,7 +35,7 @@ class ExpressionError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class _Token:
     kind: str  # name, string, end, or the word or mark itself
     text: str
     position: int
@@ -44,45 +44,42 @@ class Token:
         return _END if self.kind == "end" else f"'{self.text}'"
 
 
-def check_expression(text: str, *, allows_arguments: bool) -> None:
-    """Raise ExpressionError unless pytest would accept it; `allows_arguments` is true for markers."""
+def check_expression(text: str, *, allows_arguments: bool) -> str:
+    """The text itself, or ExpressionError unless pytest would accept it; markers may have arguments."""
     parser = _Parser(_split(text), allows_arguments=allows_arguments)
     if parser.current.kind != "end":
         parser.read_or()
         parser.expect("end")
+    return text
 
 
-def _split(text: str) -> list[Token]:
-    tokens: list[Token] = []
+def _split(text: str) -> list[_Token]:
+    tokens: list[_Token] = []
     place = 0
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None:
             unclosed = text[place] in "'\""
             raise ExpressionError("unclosed quote" if unclosed else f"unexpected '{text[place]}'", place + 1)
-        tokens += _make_tokens(match)
+        kind, found = str(match.lastgroup), match.group()
+        if kind == "string" and "\\" in found:
+            position = place + 1 + found.index("\\")
+            raise ExpressionError("a backslash in quotes is not supported", position)
+        if kind != "space":
+            is_word = kind == "mark" or found in {"and", "or", "not"}
+            tokens.append(_Token(found if is_word else kind, found, place + 1))
         place = match.end()
-    return [*tokens, Token("end", "", len(text) + 1)]
-
-
-def _make_tokens(match: re.Match[str]) -> list[Token]:
-    text, position = match.group(), match.start() + 1
-    if match.lastgroup == "space":
-        return []
-    if match.lastgroup == "string" and "\\" in text:
-        raise ExpressionError("a backslash in quotes is not supported", position + text.index("\\"))
-    is_word = match.lastgroup == "mark" or text in {"and", "or", "not"}
-    return [Token(text if is_word else str(match.lastgroup), text, position)]
+    return [*tokens, _Token("end", "", len(text) + 1)]
 
 
 class _Parser:
-    def __init__(self, tokens: list[Token], *, allows_arguments: bool) -> None:
+    def __init__(self, tokens: list[_Token], *, allows_arguments: bool) -> None:
         self._tokens = iter(tokens)
         self._allows_arguments = allows_arguments
         self._depth = 0
         self.current = next(self._tokens)
 
-    def take(self, kind: str) -> Token | None:
+    def take(self, kind: str) -> _Token | None:
         token = self.current
         if token.kind != kind:
             return None
@@ -90,7 +87,7 @@ class _Parser:
             self.current = next(self._tokens)
         return token
 
-    def expect(self, kind: str) -> Token:
+    def expect(self, kind: str) -> _Token:
         token = self.take(kind)
         if token is None:
             wanted = _END if kind == "end" else kind if kind in {"name", "string"} else f"'{kind}'"
@@ -109,28 +106,28 @@ class _Parser:
 
     def read_not(self) -> None:
         self._depth += 1
-        if self._depth > NESTING_AT_MOST:
-            raise ExpressionError(f"nested deeper than {NESTING_AT_MOST}", self.current.position)
+        if self._depth > _NESTING_AT_MOST:
+            raise ExpressionError(f"nested deeper than {_NESTING_AT_MOST}", self.current.position)
         if self.take("not"):
             self.read_not()
         elif self.take("("):
             self.read_or()
             self.expect(")")
         elif self.take("name"):
-            self._read_arguments()
+            self.read_arguments()
         else:
             raise ExpressionError(f"expected a name, 'not' or '(', got {self.current}", self.current.position)
         self._depth -= 1
 
-    def _read_arguments(self) -> None:
+    def read_arguments(self) -> None:
         if not self._allows_arguments or not self.take("("):
             return
-        self._read_argument()
+        self.read_argument()
         while self.take(","):
-            self._read_argument()
+            self.read_argument()
         self.expect(")")
 
-    def _read_argument(self) -> None:
+    def read_argument(self) -> None:
         key = self.expect("name")
         if not key.text.isidentifier() or keyword.iskeyword(key.text):
             raise ExpressionError(f"'{key.text}' cannot name an argument", key.position)

@@ -1,9 +1,10 @@
-"""What the tools accept. Whatever needs the project's folder to be judged is judged in `selection`."""
+"""What the tools accept. Whatever needs the project's folder to be judged is judged in `command`."""
 
 from __future__ import annotations
 
 import fnmatch
 import re
+from functools import partial
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
@@ -11,19 +12,9 @@ from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model
 from faultless.kit.toolset import Arguments
 from faultless.servers.pytest.expressions import check_expression
 
-NODE_IDS_AT_MOST = 2000
-TEXT_AT_MOST = 4000
-DISCOVERY_LIMIT = 500
-
-
-def _check_markers(text: str) -> str:
-    check_expression(text, allows_arguments=True)
-    return text
-
-
-def _check_keywords(text: str) -> str:
-    check_expression(text, allows_arguments=False)
-    return text
+_NODE_IDS_AT_MOST = 2000
+_TEXT_AT_MOST = 4000
+_DISCOVERY_LIMIT = 500
 
 
 def _check_glob(text: str) -> str:
@@ -47,20 +38,20 @@ def _advertise_plainly(schema: dict[str, Any]) -> None:
 
 _PLAIN = ConfigDict(json_schema_extra=_advertise_plainly)
 
-Text = Annotated[str, StringConstraints(min_length=1, max_length=TEXT_AT_MOST)]
-Markers = Annotated[Text, AfterValidator(_check_markers)]
-Keywords = Annotated[Text, AfterValidator(_check_keywords)]
-Glob = Annotated[Text, AfterValidator(_check_glob)]
+_Text = Annotated[str, StringConstraints(min_length=1, max_length=_TEXT_AT_MOST)]
+_Markers = Annotated[_Text, AfterValidator(partial(check_expression, allows_arguments=True))]
+_Keywords = Annotated[_Text, AfterValidator(partial(check_expression, allows_arguments=False))]
+_Glob = Annotated[_Text, AfterValidator(_check_glob)]
 
 
 class ExecuteTests(Arguments):
     model_config = _PLAIN
 
-    node_ids: Annotated[list[Text], Field(max_length=NODE_IDS_AT_MOST)] | None = None
+    node_ids: Annotated[list[_Text], Field(max_length=_NODE_IDS_AT_MOST)] | None = None
     """Specific test node IDs to execute (e.g., 'tests/test_user.py::test_login'); files and folders too"""
-    markers: Markers | None = None
+    markers: _Markers | None = None
     """Pytest marker expression for filtering (e.g., 'not slow and integration')"""
-    keywords: Keywords | None = None
+    keywords: _Keywords | None = None
     """Keyword expression for test name matching (e.g., 'test_user')"""
     verbosity: Annotated[int, Field(ge=-2, le=2)] = 0
     """Output verbosity level: -2 (quietest) to 2 (most verbose); from 1 on passing tests are listed too"""
@@ -89,15 +80,15 @@ class ExecuteTests(Arguments):
 class DiscoverTests(Arguments):
     model_config = _PLAIN
 
-    path: Text | None = None
+    path: _Text | None = None
     """Directory or file path to discover tests within (default: project root)"""
-    pattern: Glob | None = None
+    pattern: _Glob | None = None
     """Test file pattern (default: the project's own, else 'test_*.py' or '*_test.py')"""
-    markers: Markers | None = None
+    markers: _Markers | None = None
     """Pytest marker expression for filtering"""
-    keywords: Keywords | None = None
+    keywords: _Keywords | None = None
     """Keyword expression for test name matching"""
-    limit: Annotated[int, Field(ge=1, le=10_000)] = DISCOVERY_LIMIT
+    limit: Annotated[int, Field(ge=1, le=10_000)] = _DISCOVERY_LIMIT
     """How many tests to return at most"""
     offset: Annotated[int, Field(ge=0)] = 0
     """How many tests to pass over first: next_offset of the answer before"""

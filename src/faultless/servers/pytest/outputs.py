@@ -7,24 +7,24 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from faultless.kit.toolset import Answer
-from faultless.servers.pytest.rows import Outcome
+from faultless.servers.pytest.record import Outcome
 
-Seconds = Annotated[float, Field(ge=0)]
-Count = Annotated[int, Field(ge=0)]
+_Seconds = Annotated[float, Field(ge=0)]
+_Count = Annotated[int, Field(ge=0)]
 
 
 class Summary(Answer):
     """total = passed + failed + skipped + errors"""
 
-    total: Count
-    passed: Count
-    failed: Count
-    skipped: Count
-    errors: Count
-    not_run: Count
+    total: _Count
+    passed: _Count
+    failed: _Count
+    skipped: _Count
+    errors: _Count
+    not_run: _Count
     """Collected, but the run stopped before them"""
-    deselected: Count
-    duration: Seconds
+    deselected: _Count
+    duration: _Seconds
 
 
 class SameCause(Answer):
@@ -36,7 +36,7 @@ class SameCause(Answer):
 class TestResult(Answer):
     node_id: str
     outcome: Outcome
-    duration: Seconds
+    duration: _Seconds
     message: str | None
     """Why it failed, was skipped, or passed against expectation"""
     traceback: str | None
@@ -85,7 +85,7 @@ class Discovery(Answer):
     """Empty if compact"""
     node_ids: list[str]
     """Only if compact"""
-    count: Count
+    count: _Count
     """All tests that match, on this page or not"""
     next_offset: int | None
     """Where the next page starts"""

@@ -1,17 +1,35 @@
-"""What the worker said about one pytest session, kept as it arrives."""
+"""What the worker said about one pytest session, kept as it arrives, and one row per test made of it.
+
+In a row the worst phase wins:
+
+passed, then an error in teardown    error
+failed, then an error in teardown    error, both told
+a subtest failed                     failed, each told
+expected failure                     skipped, with the reason
+unexpected pass                      passed, with the reason; failed where the project is strict
+run again by a plugin                the last run's outcome
+a module skipped or not collected    a row of its own, as in pytest's own counts
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
 
-LINE_LIMIT = 64 << 20  # the worker's own limits are far below
-KEPT_LIMIT = 64 << 20
-MESSAGE_LIMIT = 200
-PHASES = ("setup", "call", "teardown")
-OUTSIDE_PHASES = "???"  # how xdist reports a test whose worker process died
+from faultless.contract.text import replace_surrogates
+from faultless.process.lines import LineSplitter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_LINE_LIMIT = 64 << 20  # the worker's own limits are far below
+_KEPT_LIMIT = 64 << 20
+_MESSAGE_LIMIT = 200
+_PHASES = ("setup", "call", "teardown")
+_OUTSIDE_PHASES = "???"  # how xdist reports a test whose worker process died
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +71,7 @@ class Test:
             self.reruns += 1
         self.phases.append(phase)
         self.has_failed |= phase.outcome == "failed"
-        self.is_finished |= phase.subtest is None and phase.name in {"teardown", OUTSIDE_PHASES}
+        self.is_finished |= phase.subtest is None and phase.name in {"teardown", _OUTSIDE_PHASES}
 
     def start_again(self) -> None:
         """A plugin runs it once more: what it was before counts no longer."""
@@ -62,12 +80,13 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True)
-class Finish:
-    exit_status: int
+class _Finish:
+    """How pytest itself ended its session."""
+
     stop: str | None
+    """Why it stopped before its last test."""
     duration: float
-    warnings: int
-    modules: list[str] = field(default_factory=list)
+    modules: list[str]
     """Installed modules that the run imported, in order."""
 
 
@@ -76,7 +95,6 @@ class Record:
     """Everything reported so far. A run that dies leaves whatever had arrived."""
 
     worker: dict[str, Any] | None = None
-    rootdir: str | None = None
     planned: list[Any] = field(default_factory=list)
     is_planned: bool = False
     tests: list[Test] = field(default_factory=list)
@@ -87,9 +105,8 @@ class Record:
     warnings: list[dict[str, Any]] = field(default_factory=list)
     internal_error: str | None = None
     interruption: str | None = None
-    finish: Finish | None = None
-    garbled_lines: int = 0
-    _rest: bytes = b""
+    finish: _Finish | None = None
+    _lines: LineSplitter = field(default_factory=lambda: LineSplitter(_LINE_LIMIT))
     _kept: int = 0
     _open: dict[str, dict[str | None, Test]] = field(default_factory=dict)
 
@@ -103,36 +120,38 @@ class Record:
         return self.finish.modules if self.finish else []
 
     @property
-    def unreported(self) -> int:
-        """Tests that were planned and never came to an end that says something."""
-        return max(0, len(self.planned) - self.ended)
-
-    @property
     def ended(self) -> int:
+        """Tests that came to an end that says something."""
         return sum(test.is_finished and test.is_decided for test in self.tests)
 
+    @property
+    def was_stopped_on_purpose(self) -> bool:
+        """By failfast or maxfail, here or in the project's own options."""
+        stop = self.finish.stop if self.finish else None
+        return stop is not None and stop.startswith("stopping after")
+
     def feed(self, data: bytes) -> None:
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        if len(self._rest) > LINE_LIMIT:
-            self._rest = b""
-            self.garbled_lines += 1
-        for line in lines:
+        """A line that cannot be read is passed over: a run with fewer tests than planned is no verdict."""
+        for line in self._lines.feed(data):
             try:
-                event = json.loads(line)
+                event = json.loads(line.data)
                 self._take(event.pop("event"), event)
             except (ValueError, KeyError, TypeError, AttributeError):
-                self.garbled_lines += 1  # the completeness check decides what that is worth
+                continue
 
     def _take(self, name: str, event: dict[str, Any]) -> None:  # noqa: C901, PLR0912 - one case per event
         match name:
             case "started":
                 self.running[event["test"]] += 1
             case "passed":
-                self._take_passed(event)
+                for phase, duration in zip(_PHASES, event["durations"], strict=True):
+                    self._add(event["test"], event["node"], Phase(phase, "passed", duration))
             case "phase":
                 self._take_phase(event)
             case "finished":
-                self._end(event["test"])
+                self._stop(event["test"])
+                for test in self._open.get(event["test"], {}).values():
+                    test.is_finished = True
             case "planned":
                 self.planned += event["tests"]
                 self.is_planned |= event.get("complete", False)
@@ -146,23 +165,22 @@ class Record:
                 self.warnings.append(event)
             case "hello":
                 self.worker = event
-            case "session":
-                self.rootdir = event["rootdir"]
             case "internal_error":
                 self.internal_error = event["text"]
             case "interrupted":
                 self.interruption = event["reason"]
             case "finish":
-                self.finish = Finish(**event)
-
-    def _take_passed(self, event: dict[str, Any]) -> None:
-        node_id, node = event["test"], event["node"]
-        for name, duration in zip(PHASES, event["durations"], strict=True):
-            self._add(node_id, node, Phase(name, "passed", duration))
+                self.finish = _Finish(**event)
 
     def _take_phase(self, event: dict[str, Any]) -> None:
+        """Ten thousand failures of a megabyte each must not fill the server: later ones lose their text."""
         node_id, node = event.pop("test"), event.pop("node")
-        self._bound(event)
+        size = sum(len(event.get(name) or "") for name in ("text", "message"))
+        if self._kept + size > _KEPT_LIMIT:
+            event["text"] = f"[left out: {len(event.get('text') or ''):,} characters]"
+            event["message"] = (event.get("message") or "")[:_MESSAGE_LIMIT]
+            size = len(event["text"]) + len(event["message"])
+        self._kept += size
         phase = Phase(
             name=event.pop("phase"),
             frame=tuple(event.pop("frame", None) or ()) or None,
@@ -183,21 +201,100 @@ class Record:
         if test.is_finished:
             self._stop(node_id)
 
-    def _bound(self, event: dict[str, Any]) -> None:
-        """Ten thousand failures of a megabyte each must not fill the server: later ones lose their text."""
-        size = sum(len(event.get(name) or "") for name in ("text", "message"))
-        if self._kept + size > KEPT_LIMIT:
-            event["text"] = f"[left out: {len(event.get('text') or ''):,} characters]"
-            event["message"] = (event.get("message") or "")[:MESSAGE_LIMIT]
-            size = len(event["text"]) + len(event["message"])
-        self._kept += size
-
     def _stop(self, node_id: str) -> None:
         self.running[node_id] -= 1
         if self.running[node_id] <= 0:
             del self.running[node_id]
 
-    def _end(self, node_id: str) -> None:
-        self._stop(node_id)
-        for test in self._open.get(node_id, {}).values():
-            test.is_finished = True
+
+class Outcome(StrEnum):
+    """From best to worst."""
+
+    PASSED = "passed"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+    ERROR = "error"
+
+
+_SEVERITY = {outcome: number for number, outcome in enumerate(Outcome)}
+_BAD = frozenset({Outcome.FAILED, Outcome.ERROR})
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    node_id: str
+    outcome: Outcome
+    duration: float
+    message: str | None = None
+    traceback: str | None = None
+    captured: str = ""
+    frame: tuple[str, int] | None = None
+    """The innermost line of the user's own code."""
+
+
+def make_rows(record: Record) -> list[Row]:
+    """All that pytest counts: modules skipped or broken as a whole, then the tests."""
+    skips = [
+        Row(skip["test"], Outcome.SKIPPED, 0.0, replace_surrogates(skip["reason"]))
+        for skip in record.collection_skips
+    ]
+    broken = [
+        Row(
+            error["file"],
+            Outcome.ERROR,
+            0.0,
+            replace_surrogates(f"{error['error_type']}: {error['message']}"),
+            "see collection_errors",
+        )
+        for error in record.collection_errors
+    ]
+    return [*skips, *broken, *make_test_rows(record)]
+
+
+def make_test_rows(record: Record) -> list[Row]:
+    """Every test that was decided, in the order they ran."""
+    return [make_row(test) for test in record.tests if test.is_decided]
+
+
+def make_row(test: Test) -> Row:
+    graded = [(_grade(phase), phase) for phase in test.phases if phase.outcome != "rerun"]
+    outcome = max((outcome for outcome, _ in graded), key=_SEVERITY.__getitem__, default=Outcome.ERROR)
+    duration = sum(phase.duration for phase in test.phases)
+    bad = [phase for phase_outcome, phase in graded if phase_outcome in _BAD]
+    if not bad:
+        return Row(test.node_id, outcome, duration, _explain(outcome, (phase for _, phase in graded)))
+    captured = [f"--- {name} ---\n{text.rstrip()}" for name, text in bad[-1].sections if text.strip()]
+    return Row(
+        test.node_id,
+        outcome,
+        duration,
+        message=replace_surrogates("\n".join(_head(phase, bad) + (phase.message or "") for phase in bad)),
+        traceback=replace_surrogates("\n\n".join(_head(phase, bad) + (phase.text or "") for phase in bad)),
+        captured=replace_surrogates("\n".join(captured)),
+        frame=bad[0].frame,
+    )
+
+
+def _grade(phase: Phase) -> Outcome:
+    if phase.outcome == "failed":
+        return Outcome.ERROR if phase.name in {"setup", "teardown"} else Outcome.FAILED
+    if phase.subtest is not None:  # only its failures count against the test
+        return Outcome.PASSED
+    return Outcome.SKIPPED if phase.outcome == "skipped" else Outcome.PASSED
+
+
+def _explain(outcome: Outcome, phases: Iterable[Phase]) -> str | None:
+    for phase in phases:
+        if phase.wasxfail is not None:
+            word = "xfail" if outcome is Outcome.SKIPPED else "xpass"
+            reason = phase.wasxfail.removeprefix("reason: ")
+            return replace_surrogates(f"{word}: {reason}" if reason else word)
+        if phase.message and outcome is Outcome.SKIPPED and phase.subtest is None:
+            return replace_surrogates(phase.message)
+    return None
+
+
+def _head(phase: Phase, bad: list[Phase]) -> str:
+    if phase.subtest is not None:
+        return f"{phase.subtest} "
+    return f"in {phase.name}: " if len(bad) > 1 or phase.name in {"setup", "teardown"} else ""

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-STYLES = {"passed": "green", "failed": "bold red", "error": "bold red", "skipped": "yellow"}
+_STYLES = {"passed": "green", "failed": "bold red", "error": "bold red", "skipped": "yellow"}
 
 
 def is_bad_news(tool: str, answer: dict[str, Any]) -> bool:
@@ -19,10 +19,8 @@ def is_bad_news(tool: str, answer: dict[str, Any]) -> bool:
 
 
 def render(tool: str, answer: dict[str, Any]) -> RenderableType:
-    return _render_discovery(answer) if tool == "discover_tests" else _render_run(answer)
-
-
-def _render_run(answer: dict[str, Any]) -> RenderableType:
+    if tool == "discover_tests":
+        return _render_discovery(answer)
     parts: list[RenderableType] = []
     for test in answer["tests"]:
         parts += _render_test(test)
@@ -34,7 +32,7 @@ def _render_run(answer: dict[str, Any]) -> RenderableType:
 
 
 def _render_test(test: dict[str, Any]) -> list[RenderableType]:
-    line = Text.assemble((f"{test['outcome']:>7} ", STYLES[test["outcome"]]), test["node_id"])
+    line = Text.assemble((f"{test['outcome']:>7} ", _STYLES[test["outcome"]]), test["node_id"])
     if test["traceback"]:
         shown: list[RenderableType] = [line, Padding(Text(test["traceback"]), (0, 0, 1, 8))]
     elif test["message"]:
@@ -51,7 +49,7 @@ def _render_test(test: dict[str, Any]) -> list[RenderableType]:
 def _render_summary(answer: dict[str, Any]) -> Text:
     summary = answer["summary"]
     told = [
-        (f"{summary[field]} {field.replace('_', ' ')}", STYLES.get(field.removesuffix("s"), ""))
+        (f"{summary[field]} {field.replace('_', ' ')}", _STYLES.get(field.removesuffix("s"), ""))
         for field in ("passed", "failed", "errors", "skipped", "not_run", "deselected")
         if summary[field] or field == "passed"
     ]
@@ -63,7 +61,7 @@ def _render_errors(errors: list[dict[str, Any]]) -> list[RenderableType]:
     shown: list[RenderableType] = []
     for error in errors:
         place = error["file"] if error["line"] is None else f"{error['file']}:{error['line']}"
-        shown.append(Text.assemble(("broken ", STYLES["error"]), f"{place}: {error['error_type']}"))
+        shown.append(Text.assemble(("broken ", _STYLES["error"]), f"{place}: {error['error_type']}"))
         shown.append(Padding(Text(error["traceback"] or error["message"]), (0, 0, 1, 8)))
     return shown
 

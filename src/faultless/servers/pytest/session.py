@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import secrets
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import anyio
@@ -14,24 +16,27 @@ import anyio
 from faultless import process
 from faultless.contract import Fault, FaultKind
 from faultless.process.readiness import until_readable
-from faultless.servers.pytest.environment import add_worker, make_variables
 from faultless.servers.pytest.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from faultless.contract import Json
     from faultless.process import Child, Finished, Launcher
     from faultless.process.warm import Pool
-    from faultless.servers.pytest.interpreter import Interpreter, Surroundings
+    from faultless.servers.pytest.interpreter import Interpreter
 
-STACKS_SECONDS = 0.5  # between the question for the stacks and the kill
-PROGRESS_SECONDS = 0.25
-CAPTURE_BYTES = 2 << 20
-PIPE_BYTES = 1 << 20
-CHUNK = 1 << 16
-GATHER_SECONDS = 0.02  # of events per reading: tests end faster than one is worth waking up for
+WORKER = Path(__file__).with_name("worker")
+"""On PYTHONPATH until its one package is imported. Nothing else may ever lie in it: it would hide a module of
+that name in the project."""
+_WORKER_PACKAGE = "faultless_pytest_worker"
+_WORKER_SETTINGS = "FAULTLESS_PYTEST_WORKER"
+_STACKS_SECONDS = 0.5  # between the question for the stacks and the kill
+_PROGRESS_SECONDS = 0.25
+_CAPTURE_BYTES = 2 << 20
+_PIPE_BYTES = 1 << 20
+_CHUNK = 1 << 16
+_GATHER_SECONDS = 0.02  # of events per reading: tests end faster than one is worth waking up for
 
 Text = Literal["tail", "lean", "whole"]
 """How much of what pytest prints: the summary, all but the failures, everything."""
@@ -43,9 +48,10 @@ class Job:
 
     root: Path
     interpreter: Interpreter
-    surroundings: Surroundings
-    arguments: list[str]
+    variables: Mapping[str, str]
+    """The whole environment, as tests will see it."""
     deadline_seconds: float
+    arguments: Sequence[str] = ()
     mode: Literal["run", "discover"] = "run"
     text: Text = "tail"
     last_failed: bool = False
@@ -75,20 +81,23 @@ class Session:
         self.stacks += data
 
 
-@dataclass(slots=True)
-class Pipe:
-    """Both ends stay open here, so that the worker can open its own again after a test closed it."""
+class _Pipe:
+    """Both ends stay open here, so that the worker can open its own again after a test closed it.
 
-    reader: int
-    writer: int
+    The report pipe of `process` would not do: there the server lets go of the command's end as soon as it has
+    been handed over. Stacks have a pipe of their own, because the interpreter dumps them from C, possibly in
+    the middle of an event that the stuck process was writing.
+    """
 
-    @classmethod
-    def open(cls) -> Pipe:
-        reader, writer = os.pipe2(os.O_CLOEXEC)
-        os.set_blocking(reader, False)
+    def __init__(self) -> None:
+        try:
+            self.reader, self.writer = os.pipe2(os.O_CLOEXEC)
+        except OSError as error:
+            hint = "close other programs or raise the limit on open files"
+            raise Fault(FaultKind.UNAVAILABLE, error.strerror or str(error), hint=hint) from error
+        os.set_blocking(self.reader, False)
         with suppress(OSError):  # only speed is lost
-            fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        return cls(reader, writer)
+            fcntl.fcntl(self.writer, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
     @property
     def path(self) -> str:
@@ -100,7 +109,7 @@ class Pipe:
 
     def read_now(self) -> bytes:
         try:
-            return os.read(self.reader, CHUNK)
+            return os.read(self.reader, _CHUNK)
         except BlockingIOError:
             return b""
 
@@ -109,8 +118,8 @@ class Pipe:
             await until_readable(self.reader)
             data = self.read_now()
             take(data)
-            if len(data) < CHUNK:
-                await anyio.sleep(GATHER_SECONDS)
+            if len(data) < _CHUNK:
+                await anyio.sleep(_GATHER_SECONDS)
 
     def drain(self, take: Callable[[bytes], None]) -> None:
         while data := self.read_now():
@@ -122,16 +131,16 @@ async def run_session(
 ) -> Session:
     """Run it to its end, whatever that is. Fault(unavailable) if it does not start."""
     session = Session(job, is_warm=launcher is not None)
-    with _open_pipes() as (report, stacks):
+    with closing(_Pipe()) as report, closing(_Pipe()) as stacks:
         spec = process.Spec(
             command=job.command,
             cwd=job.root,
-            env=_make_environment(session, report, stacks),
-            deadline_seconds=job.deadline_seconds + STACKS_SECONDS,
-            capture_bytes=CAPTURE_BYTES,
+            env=_add_worker(session, report, stacks),
+            deadline_seconds=job.deadline_seconds + _STACKS_SECONDS,
+            capture_bytes=_CAPTURE_BYTES,
             pass_fds=(report.writer, stacks.writer),
         )
-        async with _start(spec, launcher) as child, anyio.create_task_group() as tasks:
+        async with process.start(spec, launcher=launcher) as child, anyio.create_task_group() as tasks:
             tasks.start_soon(report.follow, session.record.feed)
             tasks.start_soon(stacks.follow, session.add_stacks)
             tasks.start_soon(_ask_for_stacks, child, session)
@@ -146,51 +155,26 @@ async def run_session(
     return session
 
 
-@contextmanager
-def _open_pipes() -> Iterator[tuple[Pipe, Pipe]]:
-    with ExitStack() as opened:
-        try:
-            report = Pipe.open()
-            opened.callback(report.close)
-            stacks = Pipe.open()
-            opened.callback(stacks.close)
-        except OSError as error:
-            raise Fault(
-                FaultKind.UNAVAILABLE,
-                f"Failed to spawn pytest subprocess: {error.strerror}",
-                hint="close other programs or raise the limit on open files",
-            ) from error
-        yield report, stacks
-
-
-@asynccontextmanager
-async def _start(spec: process.Spec, launcher: Launcher | None) -> AsyncIterator[Child]:
-    """The child, or the seed's sentence about why there is none."""
-    async with AsyncExitStack() as stack:
-        try:
-            child = await stack.enter_async_context(process.start(spec, launcher=launcher))
-        except Fault as fault:
-            raise Fault(
-                fault.kind,
-                f"Failed to spawn pytest subprocess: {fault.message}",
-                hint=fault.hint,
-                details={**fault.details, "command": list(spec.command)},
-            ) from fault
-        yield child
-
-
-def _make_environment(session: Session, report: Pipe, stacks: Pipe) -> dict[str, str]:
+def _add_worker(session: Session, report: _Pipe, stacks: _Pipe) -> dict[str, str]:
+    """What makes pytest load the worker; the worker puts everything back when it is imported."""
+    job, variables = session.job, session.job.variables
     settings: dict[str, Json] = {
         "report": report.writer,
         "report_path": report.path,
         "stacks": stacks.writer,
         "stacks_path": stacks.path,
-        "mode": session.job.mode,
-        "text": session.job.text,
+        "mode": job.mode,
+        "text": job.text,
         "mark": session.mark,
-        "last_failed": session.job.last_failed,
+        "last_failed": job.last_failed,
+        "environment": {name: variables.get(name) for name in ("PYTHONPATH", "PYTEST_PLUGINS")},
     }
-    return add_worker(make_variables(session.job.interpreter, session.job.surroundings), settings)
+    return {
+        **variables,
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(WORKER), variables.get("PYTHONPATH")])),
+        "PYTEST_PLUGINS": ",".join(filter(None, [_WORKER_PACKAGE, variables.get("PYTEST_PLUGINS")])),
+        _WORKER_SETTINGS: json.dumps(settings),
+    }
 
 
 async def _ask_for_stacks(child: Child, session: Session) -> None:
@@ -202,7 +186,7 @@ async def _ask_for_stacks(child: Child, session: Session) -> None:
 async def _show_progress(record: Record, on_progress: Callable[[Record], Awaitable[None]]) -> None:
     shown = -1
     while True:
-        await anyio.sleep(PROGRESS_SECONDS)
+        await anyio.sleep(_PROGRESS_SECONDS)
         done = len(record.tests)
         if done != shown and record.is_planned:
             shown = done

@@ -6,17 +6,13 @@ from importlib.metadata import version
 
 from faultless import process
 from faultless.contract import Dialect
-from faultless.kit.root import Root
 from faultless.kit.toolset import Call, Toolset
-from faultless.process.warm import Pool
-from faultless.servers.pytest.discovery import discover
-from faultless.servers.pytest.execution import execute
+from faultless.servers.pytest.execution import Project, discover, execute
 from faultless.servers.pytest.inputs import DiscoverTests, ExecuteTests
 from faultless.servers.pytest.outputs import Discovery, TestRun
-from faultless.servers.pytest.project import Project
 from faultless.servers.pytest.settings import Settings
 
-INSTRUCTIONS = (
+_INSTRUCTIONS = (
     "Runs this project's pytest in the project's own environment. "
     "Failing tests are results: read `summary`, then `tests`. "
     "An error means that pytest could not do its job and no verdict exists: read its message and hint."
@@ -25,14 +21,12 @@ INSTRUCTIONS = (
 
 def build_toolset(settings: Settings) -> Toolset:
     process.get_ready()
-    project = Project(
-        root=Root(settings.root),
-        python=settings.python and settings.python.absolute(),
-        timeout_seconds=settings.timeout_seconds,
-        max_timeout_seconds=settings.max_timeout_seconds,
-        pool=None if settings.cold else Pool(idle_seconds=60.0 * settings.idle_minutes),
-    )
-    toolset = Toolset("faultless-pytest", version("faultless"), Dialect.JSONRPC, INSTRUCTIONS)
+    return make_toolset(Project(settings))
+
+
+def make_toolset(project: Project) -> Toolset:
+    """Tests give a project with surroundings of their own."""
+    toolset = Toolset("faultless-pytest", version("faultless"), Dialect.JSONRPC, _INSTRUCTIONS)
 
     @toolset.tool(read_only=False, idempotent=False, destructive=True, open_world=True)
     async def execute_tests(arguments: ExecuteTests, call: Call) -> TestRun:

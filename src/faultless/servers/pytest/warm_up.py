@@ -20,10 +20,7 @@ import pytest
 HERE = os.path.dirname(os.path.abspath(__file__))
 NO_TESTS = os.path.join(HERE, "no_tests")
 WORKER = os.path.join(HERE, "worker")
-HIDDEN = (
-    "PYTEST_ADDOPTS",
-    "PYTEST_PLUGINS",
-)  # they are the run's to obey, and may name modules of the project
+HIDDEN = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")  # for the run to obey; they may name modules of the project
 
 
 def plugins_under_development() -> list[str]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from faultless.contract import Fault, FaultKind
 from faultless.kit import log
 from faultless.process.warm import Recipe
-from faultless.servers.pytest.environment import make_variables
-from faultless.servers.pytest.session import Session, run_session
+from faultless.servers.pytest.session import WORKER, Session, run_session
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -20,39 +19,37 @@ if TYPE_CHECKING:
     from faultless.servers.pytest.record import Record
     from faultless.servers.pytest.session import Job
 
-WARM_UP = Path(__file__).with_name("warm_up.py")
-WORKER = Path(__file__).with_name("worker")
-STARTS_MEASURING = frozenset({"COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG", "COV_CORE_DATAFILE"})
+_WARM_UP = Path(__file__).with_name("warm_up.py")
+_STARTS_MEASURING = frozenset({"COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG", "COV_CORE_DATAFILE"})
 """With these set an interpreter measures coverage from its first instruction, which a fork is long past."""
-NOT_REWRITTEN = re.compile(r"Module already imported so cannot be rewritten: ([\w.]+)")
-QUIET_EXITS = frozenset({0, 1, 5})
+_NOT_REWRITTEN = re.compile(r"Module already imported so cannot be rewritten: ([\w.]+)")
+_QUIET_EXITS = frozenset({0, 1, 5})
 
 
 async def run(job: Job, on_progress: Callable[[Record], Awaitable[None]]) -> Session:
     """Warm where a parent is ready. A warm run that got nowhere is run again cold; no test runs twice."""
-    recipe = make_recipe(job)
+    recipe = _make_recipe(job)
     if job.pool is None or recipe is None:
         return await run_session(job, on_progress)
     launcher = job.pool.find(recipe)
     session = await _run_warm(job, on_progress, launcher) if launcher is not None else None
     if session is None or _must_be_checked(session, job.pool, recipe):
         session = await _run_cold(job, on_progress, session, recipe)
-    _teach(job.pool, recipe, session)
+    _record_imports(job.pool, recipe, session)
     job.pool.prepare(recipe)
     return session
 
 
-def make_recipe(job: Job) -> Recipe | None:
+def _make_recipe(job: Job) -> Recipe | None:
     """None where a fork would not be like a new process."""
-    variables = make_variables(job.interpreter, job.surroundings)
-    if STARTS_MEASURING & set(variables):
+    if _STARTS_MEASURING & set(job.variables):
         return None
     return Recipe(
         interpreter=job.interpreter.path,
         root=job.root,
         program="pytest",
-        env=variables,
-        warm_up=WARM_UP,
+        env=job.variables,
+        warm_up=_WARM_UP,
         trusted_folder=WORKER,
     )
 
@@ -78,7 +75,7 @@ def _must_be_checked(session: Session, pool: Pool, recipe: Recipe) -> bool:
     """A first bad start with learned modules may be their doing; only a new process can tell."""
     if session.record.has_started or session.finished is None or session.finished.timed_out:
         return False
-    went_wrong = bool(session.record.collection_errors) or session.finished.exit_code not in QUIET_EXITS
+    went_wrong = bool(session.record.collection_errors) or session.finished.exit_code not in _QUIET_EXITS
     return went_wrong and pool.needs_confirmation(recipe)
 
 
@@ -101,12 +98,12 @@ def _outline(session: Session) -> tuple[object, ...]:
     return (session.finished and session.finished.exit_code, errors, session.record.has_started)
 
 
-def _teach(pool: Pool, recipe: Recipe, session: Session) -> None:
+def _record_imports(pool: Pool, recipe: Recipe, session: Session) -> None:
     pool.record_modules(recipe, session.record.modules)
     spoiled = [
         found.group(1)
         for warning in session.record.warnings
-        if (found := NOT_REWRITTEN.search(str(warning.get("message"))))
+        if (found := _NOT_REWRITTEN.search(str(warning.get("message"))))
     ]
     if spoiled:
         pool.ban_modules(recipe, spoiled)

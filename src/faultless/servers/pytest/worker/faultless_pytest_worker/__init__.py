@@ -17,12 +17,12 @@ import pytest
 
 from .recorder import Recorder
 
-SETTINGS = "FAULTLESS_PYTEST_WORKER"
+_SETTINGS_VARIABLE = "FAULTLESS_PYTEST_WORKER"
 
 
-def take_settings() -> dict[str, Any] | None:
+def _take_settings() -> dict[str, Any] | None:
     """The server's settings, with every trace of them removed from what tests can see."""
-    text = os.environ.pop(SETTINGS, None)
+    text = os.environ.pop(_SETTINGS_VARIABLE, None)
     if text is None:
         return None
     settings: dict[str, Any] = json.loads(text)
@@ -35,9 +35,9 @@ def take_settings() -> dict[str, Any] | None:
     return settings
 
 
-_cold = take_settings()
+_settings = _take_settings()
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    if _cold is not None:
-        pluginmanager.register(Recorder(_cold), "faultless-recorder")
+    if _settings is not None:
+        pluginmanager.register(Recorder(_settings), "faultless-recorder")

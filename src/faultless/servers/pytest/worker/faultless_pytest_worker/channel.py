@@ -12,9 +12,9 @@ import os
 import signal
 from typing import Any
 
-STARTED = '{{"event":"started","test":{}}}'
-PASSED = '{{"event":"passed","test":{},"node":{},"durations":[{:.6f},{:.6f},{:.6f}]}}'
-LOWEST_DESCRIPTOR = 200  # out of the way of tests that count on low numbers
+_STARTED = '{{"event":"started","test":{}}}'
+_PASSED = '{{"event":"passed","test":{},"node":{},"durations":[{:.6f},{:.6f},{:.6f}]}}'
+_LOWEST_DESCRIPTOR = 200  # out of the way of tests that count on low numbers
 
 
 def choose_stack_signal() -> int:
@@ -55,7 +55,7 @@ class Channel:
 
     def _take(self, descriptor: int) -> int:
         try:
-            moved = self._move(descriptor, fcntl.F_DUPFD_CLOEXEC, LOWEST_DESCRIPTOR)
+            moved = self._move(descriptor, fcntl.F_DUPFD_CLOEXEC, _LOWEST_DESCRIPTOR)
         except OSError:  # fewer descriptors allowed than that
             os.set_inheritable(descriptor, False)
             return descriptor
@@ -90,12 +90,12 @@ class Reporter:
     # The two events of nearly every test, written without the encoder's detours.
 
     def send_started(self, name: str) -> None:
-        self._waiting.append(STARTED.format(self._quote(name)))
+        self._waiting.append(_STARTED.format(self._quote(name)))
         self._flush()
 
     def defer_passed(self, name: str, node: str | None, durations: list[float]) -> None:
         test, place = self._quote(name), "null" if node is None else self._quote(node)
-        self._waiting.append(PASSED.format(test, place, *durations))
+        self._waiting.append(_PASSED.format(test, place, *durations))
 
     def _flush(self) -> None:
         lines, self._waiting = self._waiting, []

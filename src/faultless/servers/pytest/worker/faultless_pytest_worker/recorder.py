@@ -12,15 +12,23 @@ from typing import Any, Callable, Generator
 import pytest
 
 from .channel import Channel, Reporter, Stacks, choose_stack_signal
-from .collecting import describe_error, describe_items, guess_error, keep_last_failed
-from .imports import installed_modules
-from .reports import bound, describe_report, explain_skip, name_node, relate
+from .describing import (
+    bound,
+    describe_error,
+    describe_items,
+    describe_report,
+    explain_skip,
+    guess_error,
+    name_node,
+    relate,
+)
 
-CHUNK = 500
-WARNINGS_AT_MOST = 200
+_CHUNK = 500
+_WARNINGS_AT_MOST = 200
+_INSTALLED = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 
 
-def make_renamer(rootdir: str, cwd: str) -> Callable[[str], str]:
+def _make_renamer(rootdir: str, cwd: str) -> Callable[[str], str]:
     """Node ids are relative to pytest's rootdir; callers need them relative to where pytest was started."""
     join, relate_path = os.path.join, os.path.relpath
     known: dict[str, str] = {"": ""}
@@ -35,7 +43,7 @@ def make_renamer(rootdir: str, cwd: str) -> Callable[[str], str]:
 
 
 class Recorder:
-    """The plugin: one instance per session."""
+    """One instance per session."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self._settings = settings
@@ -46,6 +54,7 @@ class Recorder:
         self._root = os.getcwd()
         self._rename: Callable[[str], str] = str
         self._warnings = 0
+        self._is_planned = False
         self._show_capture = "all"
         self._open: set[str] = set()
         self._held: dict[tuple[str, str | None], list[tuple[str, float]]] = {}
@@ -53,7 +62,6 @@ class Recorder:
         self._stacks.arm()
         self._reporter.send(
             "hello",
-            pid=os.getpid(),
             signal=int(choose_stack_signal()),
             python=platform.python_version(),
             pytest=pytest.__version__,
@@ -72,8 +80,7 @@ class Recorder:
         self._started = self._clock()
         self._show_capture = config.getoption("showcapture", "all")
         if str(config.rootpath) != self._root:
-            self._rename = make_renamer(str(config.rootpath), self._root)
-        self._reporter.send("session", rootdir=str(config.rootpath), inifile=str(config.inipath or ""))
+            self._rename = _make_renamer(str(config.rootpath), self._root)
 
     # ---- collection
 
@@ -105,7 +112,7 @@ class Recorder:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_collection_finish(self, session: pytest.Session) -> Generator[None, Any, None]:
         if self._settings["last_failed"]:
-            keep_last_failed(session)
+            _keep_last_failed(session)
         yield
         if self._settings["mode"] == "discover":
             self._send_in_chunks(describe_items(session.items, self._rename, self._root))
@@ -115,13 +122,13 @@ class Recorder:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:
         each = node.config.getoption("dist", "no") == "each"
-        if each or not self._settings.get("planned"):
-            self._settings["planned"] = True
+        if each or not self._is_planned:
+            self._is_planned = True
             self._send_in_chunks([self._rename(name) for name in ids])
 
     def _send_in_chunks(self, tests: list[Any]) -> None:
-        for start in range(0, len(tests), CHUNK):
-            self._reporter.send("planned", tests=tests[start : start + CHUNK])
+        for start in range(0, len(tests), _CHUNK):
+            self._reporter.send("planned", tests=tests[start : start + _CHUNK])
         self._reporter.send("planned", tests=[], complete=True)
 
     # ---- running
@@ -184,7 +191,7 @@ class Recorder:
         self, warning_message: warnings.WarningMessage, when: str, nodeid: str
     ) -> None:
         self._warnings += 1
-        if self._warnings <= WARNINGS_AT_MOST:
+        if self._warnings <= _WARNINGS_AT_MOST:
             self._reporter.defer(
                 "warning",
                 category=warning_message.category.__name__,
@@ -224,9 +231,33 @@ class Recorder:
         stop = session.shouldfail or getattr(distributed, "shouldstop", False) or session.shouldstop
         self._reporter.send(
             "finish",
-            exit_status=int(session.exitstatus),
             stop=str(stop) if stop else None,
             duration=self._clock() - self._started,
-            warnings=self._warnings,
-            modules=installed_modules(self._before),
+            modules=_installed_modules(self._before),
         )
+
+
+def _keep_last_failed(session: pytest.Session) -> None:
+    """Only what failed last; pytest itself runs the whole selection when none of that is in it."""
+    plugin = session.config.pluginmanager.get_plugin("lfplugin")
+    known = {str(nodeid) for nodeid in getattr(plugin, "lastfailed", ())}
+    dropped = [item for item in session.items if str(item.nodeid) not in known]
+    if dropped:
+        session.items[:] = [item for item in session.items if str(item.nodeid) in known]
+        session.config.hook.pytest_deselected(items=dropped)
+
+
+def _installed_modules(before: frozenset[str]) -> list[str]:
+    """Which the next run will want again, in the order of their import.
+
+    Not those that pytest rewrites: they must be imported under its hook.
+    """
+    names = []
+    for name, module in list(sys.modules.items()):
+        if name in before or name == "__main__":
+            continue
+        path = getattr(module, "__file__", None)
+        loader = type(getattr(module, "__loader__", None)).__name__
+        if isinstance(path, str) and any(place in path for place in _INSTALLED) and "Rewriting" not in loader:
+            names.append(name)
+    return names

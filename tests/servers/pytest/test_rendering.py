@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from faultless.servers.pytest import server
+from faultless.servers.pytest import doctor, rendering
 from tests.servers.pytest.conftest import EXAMPLES, LIGHT, WriteProject
 
 DEADLINE_SECONDS = 120
@@ -18,7 +18,7 @@ DEADLINE_SECONDS = 120
 
 def render(tool: str, answer: dict[str, Any]) -> str:
     screen = Console(file=StringIO(), width=120)
-    screen.print(server.render(tool, answer))
+    screen.print(rendering.render(tool, answer))
     output = screen.file
     assert isinstance(output, StringIO)
     return "\n".join(line.rstrip() for line in output.getvalue().splitlines())
@@ -56,7 +56,7 @@ def test_discovery_lists_names_and_broken_files() -> None:
             {"file": "b.py", "line": 3, "error_type": "SyntaxError", "message": "m", "traceback": "  there"}
         ],
     }
-    assert server.is_bad_news("discover_tests", answer)
+    assert rendering.is_bad_news("discover_tests", answer)
     assert render("discover_tests", answer).splitlines() == [
         "tests/test_a.py::test_a",
         "broken b.py:3: SyntaxError",
@@ -83,7 +83,7 @@ def test_folded_tests_are_counted_for_people_too() -> None:
 
 def test_the_doctor_names_the_interpreter_or_what_is_wrong_with_it(write_project: WriteProject) -> None:
     root = write_project({".venv/bin/python": "#!/bin/sh\nexit 3\n"})
-    (check,) = server.diagnose(root)
+    (check,) = doctor.diagnose(root)
     assert not check.ok
     assert str(root / ".venv/bin/python") in check.found
     assert check.fix
@@ -91,5 +91,5 @@ def test_the_doctor_names_the_interpreter_or_what_is_wrong_with_it(write_project
     (root / ".venv/bin/python").symlink_to(sys.executable)
     (root / ".venv/pyvenv.cfg").write_text((Path(sys.prefix) / "pyvenv.cfg").read_text())
     (root / ".venv/lib").symlink_to(Path(sys.prefix) / "lib")
-    (check,) = server.diagnose(root)
+    (check,) = doctor.diagnose(root)
     assert check.ok, check

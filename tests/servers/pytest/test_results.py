@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from faultless.servers.pytest.folding import fold_rows, mask, name_tests
-from faultless.servers.pytest.rows import Outcome, Row
+from faultless.servers.pytest.record import Outcome, Row
+from faultless.servers.pytest.results import fold_rows, mask, name_tests
 
 
 def failed(name: str, message: str, line: int = 3, outcome: Outcome = Outcome.FAILED) -> Row:
