@@ -1,6 +1,5 @@
 """What a terminal cannot show is named, not hidden."""
 
-
 from faultless.cli.show import render_attachments
 from faultless.contract import Json
 
