@@ -111,6 +111,9 @@ class Answered:
 
 
 def _call(kind: ServerKind | None, address: Sequence[str] | str, asked: Asked) -> int:
+    from faultless import process  # noqa: PLC0415 - --help must be fast
+
+    process.get_ready()  # what will supervise the server starts while the SDK loads
     from faultless.cli import wire  # noqa: PLC0415 - the SDK is slow to import
 
     started = time.monotonic()

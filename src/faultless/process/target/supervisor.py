@@ -8,12 +8,12 @@ import os
 import signal
 import time
 from enum import Enum, auto
-from typing import TYPE_CHECKING
 
 from . import tree, wire
 
+TYPE_CHECKING = False  # type checkers know better; `typing` takes a fifth of a warden's start
 if TYPE_CHECKING:
-    import socket
+    import _socket
     from collections.abc import Callable, Mapping, Sequence
 
     from .system import System
@@ -43,7 +43,7 @@ class Spawner:
     def __init__(self, system: System) -> None:
         self.system = system
 
-    def prepare(self, control: socket.socket) -> None:
+    def prepare(self, control: _socket.socket) -> None:
         """Nothing is running: the time to get ready for the next run, until `control` has a request."""
 
     def spawn(
@@ -63,7 +63,7 @@ class ForkedChild(BaseException):
         self.resume = resume
 
 
-def serve(spawner: Spawner, control: socket.socket) -> None:
+def serve(spawner: Spawner, control: _socket.socket) -> None:
     """Run one command after the other until the server hangs up."""
     system = spawner.system
     members = tree.make_tree(system)
@@ -106,7 +106,7 @@ class Run:
     KILLING until nobody is left. When the first process ends by itself, its tree is SETTLING before that.
     """
 
-    def __init__(self, spawner: Spawner, control: socket.socket, members: tree.Tree, wake: int) -> None:
+    def __init__(self, spawner: Spawner, control: _socket.socket, members: tree.Tree, wake: int) -> None:
         self._spawner = spawner
         self._system = spawner.system
         self._control = control
@@ -159,6 +159,7 @@ class Run:
         _close([source for source, target in pairs if target not in held])
 
     def see_through(self) -> None:
+        wire.load_json()
         try:
             if self._announces_start:
                 self._report({"started": self._leader})

@@ -23,6 +23,7 @@ from . import fitness, supervisor, warden, warm_run, wire
 from .system import System, resident_bytes
 
 if TYPE_CHECKING:
+    import _socket
     from collections.abc import Callable, Mapping, Sequence
 
 QUIET_SECONDS = 0.05
@@ -81,7 +82,7 @@ class ForkingSpawner(supervisor.Spawner):
         self._prewarm = prewarm
         self._standby: StandbyRun | None = None
 
-    def prepare(self, control: socket.socket) -> None:
+    def prepare(self, control: _socket.socket) -> None:
         if self._standby is not None or self.system.wait_for_input([control.fileno()], QUIET_SECONDS):
             return
         with contextlib.suppress(OSError):  # the run will say so, if it is still so then
