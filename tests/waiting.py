@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import anyio
 
-LOOK_AGAIN_SECONDS = 0.01
+LOOK_AGAIN_SECONDS = 0.005
 
 
 async def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
@@ -15,6 +15,12 @@ async def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
     with anyio.fail_after(seconds):
         while not condition():  # noqa: ASYNC110 - what is waited for often lives in another process
             await anyio.sleep(LOOK_AGAIN_SECONDS)
+
+
+async def let_pass(seconds: float) -> None:
+    """For tests about moments: calls at every distance from each other, kills at any time."""
+    ends = anyio.current_time() + seconds
+    await until(lambda: anyio.current_time() >= ends, seconds + 30.0)
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 30.0) -> None:

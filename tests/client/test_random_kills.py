@@ -14,6 +14,7 @@ from faultless.client import Breaker, Client, Fallback, read_journal
 from faultless.contract import Fault
 from tests.client.hostile import command
 from tests.client.processes import children, owner
+from tests.waiting import let_pass
 
 TIMEOUT_SECONDS = 60.0
 SLACK_SECONDS = 20.0
@@ -26,7 +27,7 @@ SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV)
 
 async def disturb(client: Client, chance: random.Random) -> None:
     """Kill the server at some moment around a call: before it, in it, after it, or while it starts."""
-    await anyio.sleep(chance.expovariate(1 / 0.005))
+    await let_pass(chance.expovariate(1 / 0.005))
     if (process := client.process_id) is not None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(process, chance.choice(SIGNALS))

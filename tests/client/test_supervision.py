@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -13,17 +12,12 @@ from faultless.client import Breaker, Client, RetryPolicy
 from faultless.contract import Fault
 from tests.client.hostile import command
 from tests.client.processes import children, owner
+from tests.waiting import until
 
 pytestmark = pytest.mark.anyio
 ONCE = RetryPolicy(attempts=1)
 DEADLINE_SECONDS = 60.0
 ECHO = {"text": "hello"}
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    with anyio.fail_after(DEADLINE_SECONDS):
-        while not condition():  # noqa: ASYNC110 - processes end without telling us
-            await anyio.sleep(0.01)
 
 
 async def fault_of(client: Client, tool: str, **options: object) -> Fault:
@@ -183,7 +177,7 @@ async def test_the_breaker_opens_after_lost_connections_and_closes_after_a_probe
         assert (refused.kind, refused.outcome) == ("unavailable", "not_done")
         assert refused.retry_after_seconds is not None
         starts = client.starts
-        await anyio.sleep(0.3)
+        await until(lambda: breaker.is_due)
         assert (await client.call("echo", ECHO)).value == ECHO
         assert client.starts == starts + 1
 
@@ -193,7 +187,7 @@ async def test_the_breaker_stays_open_while_the_probe_fails() -> None:
     async with Client(command(start="dies"), retry=ONCE, breaker=breaker) as client:
         for _ in range(2):
             await fault_of(client, "echo", arguments=ECHO)
-        await anyio.sleep(0.2)
+        await until(lambda: breaker.is_due)
         assert (await fault_of(client, "echo", arguments=ECHO)).kind == "unavailable"
         starts = client.starts
         assert (await fault_of(client, "echo", arguments=ECHO)).kind == "unavailable"
@@ -205,7 +199,7 @@ async def test_the_breaker_stays_open_while_the_health_check_says_unavailable() 
     async with Client(command(start="ill"), retry=ONCE, breaker=breaker) as client:
         for _ in range(2):
             await fault_of(client, "killed")
-        await anyio.sleep(0.2)
+        await until(lambda: breaker.is_due)
         refused = await fault_of(client, "echo", arguments=ECHO)
         assert (refused.kind, refused.outcome) == ("unavailable", "not_done")
 

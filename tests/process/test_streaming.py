@@ -1,14 +1,17 @@
-"""A child that is talked with while it runs: report lines, signals, leaving early."""
+"""A child that is talked with while it runs: report lines, its own streams, signals, leaving early."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import sys
 from collections.abc import Callable
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from faultless import process
@@ -181,3 +184,97 @@ def test_passed_descriptors_keep_their_numbers_whatever_the_supervisor_uses(
         for pair in pipes:
             os.close(pair[0])
             os.close(pair[1])
+
+
+@pytest.fixture
+def talker(spec: Specify) -> Specify:
+    """A command whose stdin and stdout are ours, without a deadline."""
+    return lambda *command, **options: spec(*command, deadline_seconds=math.inf, streaming=True, **options)
+
+
+async def read_all(descriptor: int) -> bytes:
+    read = b""
+    while True:
+        await anyio.wait_readable(descriptor)
+        if not (data := os.read(descriptor, 1 << 16)):
+            return read
+        read += data
+
+
+def test_a_command_is_talked_with_over_its_own_streams(wait: Wait, talker: Specify) -> None:
+    async def converse() -> tuple[bytes, bytes, process.Finished]:
+        async with process.start(talker("sh", "-c", "echo log >&2; exec cat")) as child:
+            os.write(child.stdin, b"hello")
+            await anyio.wait_readable(child.stdout)
+            first = os.read(child.stdout, 100)
+            os.write(child.stdin, b"bye")
+            child.close_stdin()
+            rest = await read_all(child.stdout)
+            return first, rest, await child.wait()
+
+    first, rest, done = wait(converse)
+    assert (first, rest) == (b"hello", b"bye")
+    assert (done.exit_code, done.stdout.text, done.stderr.text) == (0, "", "log\n")
+
+
+def test_stdout_ends_when_the_command_closes_it_although_it_lives_on(wait: Wait, talker: Specify) -> None:
+    async def converse() -> bool:
+        async with process.start(talker("sh", "-c", "echo said; exec sleep 600 >&-")) as child:
+            assert await read_all(child.stdout) == b"said\n"
+            return child.exited.is_set()
+
+    assert not wait(converse)
+
+
+def test_the_end_of_the_first_process_is_told_before_its_tree_is_gone(
+    wait: Wait, talker: Specify, is_gone: IsGone
+) -> None:
+    script = (
+        "sh -c 'trap \"\" TERM; echo $$; while :; do sleep 600; done' & read x; echo last words >&2; exit 7"
+    )
+
+    async def converse() -> tuple[tuple[int | None, str | None], str, int, process.Finished]:
+        async with process.start(talker("sh", "-c", script, grace_seconds=60)) as child:
+            await anyio.wait_readable(child.stdout)
+            left = int(os.read(child.stdout, 100))
+            os.write(child.stdin, b"go\n")
+            await child.exited.wait()
+            assert not is_gone(left)
+            told = child.status, child.read_stderr().text
+            child.stop(0)
+            return *told, left, await child.wait()
+
+    status, stderr, left, done = wait(converse)
+    assert (status, stderr) == ((7, None), "last words\n")
+    assert is_gone(left)
+    assert done.exit_code == 7
+
+
+def test_what_a_command_logs_is_passed_on_as_it_comes(wait: Wait, talker: Specify) -> None:
+    chunks: list[bytes] = []
+
+    async def converse() -> process.Finished:
+        async with process.start(
+            talker("sh", "-c", "echo one >&2; read x"), on_stderr=chunks.append
+        ) as child:
+            with anyio.fail_after(30):
+                while not chunks:
+                    await anyio.lowlevel.checkpoint()
+            child.close_stdin()
+            return await child.wait()
+
+    assert wait(converse).stderr.text == "one\n"
+    assert b"".join(chunks) == b"one\n"
+
+
+def test_leaving_ends_a_command_that_has_no_deadline(wait: Wait, talker: Specify, is_gone: IsGone) -> None:
+    async def leave() -> int:
+        async with process.start(talker("sleep", "600")) as child:
+            return child.process_id
+
+    assert is_gone(wait(leave))
+
+
+def test_a_command_that_is_talked_with_takes_no_prepared_input(talker: Specify) -> None:
+    with pytest.raises(ValueError, match="written by the caller"):
+        talker("cat", stdin=b"x")

@@ -45,13 +45,13 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "test_one.py").write_text("def test_one():\n    pass\n")
     (folder / "tools").mkdir()
     tool = folder / "tools" / "hello"
-    tool.write_text("#!/bin/sh\n# @tool Greet somebody.\n# @param name string Who.\necho hello $1\n")
+    tool.write_text("#!/bin/sh\n# @tool Greet somebody\n# @param name: str  Who\necho hello $ARG_NAME\n")
     tool.chmod(0o755)
     return folder
 
 
 @pytest.fixture(scope="module")
-def command(tmp_path_factory: pytest.TempPathFactory, elsewhere: Path) -> Run:
+def base_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("base")
     python = folder / "env" / "bin" / "python"
     wheels = folder / "wheels"
@@ -68,9 +68,13 @@ def command(tmp_path_factory: pytest.TempPathFactory, elsewhere: Path) -> Run:
     (wheel,) = wheels.glob("*.whl")
     done = run(UV, "pip", "install", "--quiet", "--python", python, "--no-deps", wheel, cwd=ROOT)
     assert done.returncode == 0, done.stderr
+    return python
 
+
+@pytest.fixture(scope="module")
+def command(base_python: Path, elsewhere: Path) -> Run:
     def call(*words: str) -> subprocess.CompletedProcess[str]:
-        return run(python.with_name("faultless"), *words, cwd=elsewhere)
+        return run(base_python.with_name("faultless"), *words, cwd=elsewhere)
 
     return call
 
@@ -103,9 +107,9 @@ def test_a_server_without_an_extra_lists_its_tools_and_answers(command: Run, nam
     assert command("call", name, *CALLS[name]).returncode == 0
 
 
-def test_the_pytest_server_says_that_this_environment_has_no_pytest(command: Run) -> None:
+def test_the_pytest_server_says_that_this_environment_has_no_pytest(command: Run, base_python: Path) -> None:
     assert command("tools", "pytest").returncode == 0
-    finished = command("call", "pytest", *CALLS["pytest"])
+    finished = command("call", "pytest", *CALLS["pytest"], "--python", str(base_python))
     assert finished.returncode == 2
     assert "report it" not in finished.stderr
     assert "pip install pytest" in finished.stderr

@@ -90,7 +90,10 @@ def _own_parameters() -> list[click.Parameter]:
 
 
 def _call(kind: ServerKind | None, address: Sequence[str] | str, values: dict[str, Any]) -> int:
-    from faultless.cli import conversation  # noqa: PLC0415 - the SDK is slow to import, --help must not be
+    from faultless import process  # noqa: PLC0415 - --help must be fast
+
+    process.get_ready()  # what will supervise the server starts while the SDK loads
+    from faultless.cli import conversation  # noqa: PLC0415 - as above
 
     asked = Asked(values["tool"], values["pairs"], values["json"], values["raw"], values["timeout"])
     return conversation.call_tool(kind, conversation.Server(address, is_ours=kind is not None), asked)

@@ -14,7 +14,7 @@ import click
 from rich.text import Text
 
 from faultless.cli import VERDICT, show
-from faultless.cli.lookup import load
+from faultless.cli.lookup import load, require_extra
 from faultless.cli.options import server_command
 from faultless.contract import Fault, FaultKind
 from faultless.kit.command import Check
@@ -117,6 +117,8 @@ def _check_mcp() -> Check:
 def _look_at(name: str, folder: Path, *, needed: bool) -> Iterator[Finding]:
     try:
         kind = load(name)
+        if name in SERVERS:
+            require_extra(name)
     except Fault as fault:
         # A server whose extra was not installed is nobody's loss, unless it was asked for by name.
         optional = fault.kind is FaultKind.UNAVAILABLE and not needed

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from faultless.cli.lookup import require_extra
-from faultless.servers import SERVERS
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -58,7 +57,7 @@ def command() -> None:
 def gmail(
     *, client: Path | None, token: Path | None, scope: str, port: int, no_browser: bool, timeout: float
 ) -> None:
-    require_extra("gmail", SERVERS["gmail"])
+    require_extra("gmail")
     from faultless.servers.gmail import login, settings  # noqa: PLC0415 - they need the extra
 
     def show(url: str) -> None:

@@ -39,7 +39,7 @@ def _load_own(name: str, entry: Entry) -> ServerKind:
         return importlib.import_module(f"faultless.servers.{name}.{module}")
 
     def build_toolset(settings: object) -> Toolset:
-        require_extra(name, entry)
+        require_extra(name)
         toolset: Toolset = part("toolset").build_toolset(settings)
         return toolset
 
@@ -55,7 +55,8 @@ def _load_own(name: str, entry: Entry) -> ServerKind:
     )
 
 
-def require_extra(name: str, entry: Entry) -> None:
+def require_extra(name: str) -> None:
+    entry = SERVERS[name]
     missing = entry.find_missing()
     if missing:
         raise Fault(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from faultless.contract import Json
 
 Address: TypeAlias = "Sequence[str] | str | Server[Any] | MCPServer"
-EXIT_SECONDS = 0.3
+_EXIT_SECONDS = 0.3
 """How long to wait for the exit status of a server whose output ended."""
 
 
@@ -79,7 +79,7 @@ class Endpoint:
             return self._refusals[0]
         if self.child is None:
             return _lost(f"the connection to {self.name} ended")
-        with anyio.move_on_after(EXIT_SECONDS):
+        with anyio.move_on_after(_EXIT_SECONDS):
             await self.child.exited.wait()
         found = self.child.describe()
         if found["signal"] is None and found["exit_code"] is None:

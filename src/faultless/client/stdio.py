@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from faultless.client.frames import Frame
     from faultless.contract import Json
 
-CHUNK_BYTES = 65536
-STDERR_BYTES = 16384
-TAIL_CHARACTERS = 2000
-SETTLE_SECONDS = 0.1
+_CHUNK_BYTES = 65536
+_STDERR_BYTES = 16384
+_TAIL_CHARACTERS = 2000
+_SETTLE_SECONDS = 0.1
 """What a server that is not ended politely may take to exit by itself, and again after SIGTERM."""
-MARGIN_SECONDS = 10.0
+_MARGIN_SECONDS = 10.0
 """Longer than it takes to kill what does not end."""
-DRAIN_SECONDS = 0.2
+_DRAIN_SECONDS = 0.2
 """How long the output of an exited server is still read: whoever inherited the pipe may hold it for ever."""
 
 
@@ -76,7 +76,7 @@ class Child:
     @property
     def stderr_tail(self) -> str:
         text = self._running.read_stderr().text
-        return clean(text[-TAIL_CHARACTERS:], TAIL_CHARACTERS).strip()
+        return clean(text[-_TAIL_CHARACTERS:], _TAIL_CHARACTERS).strip()
 
     def describe(self) -> dict[str, Json]:
         """What a fault should say about the process."""
@@ -85,13 +85,13 @@ class Child:
 
     async def stop(self, *, politely: bool) -> None:
         """End the tree; every wait is bounded. Politely: it may first leave by itself."""
-        grace = self._grace_seconds if politely else SETTLE_SECONDS
+        grace = self._grace_seconds if politely else _SETTLE_SECONDS
         self._running.close_stdin()
         with anyio.move_on_after(grace):
             await self.exited.wait()
         self.was_ended = not self.exited.is_set()
         self._running.stop(grace)
-        with suppress(Fault), anyio.move_on_after(grace + MARGIN_SECONDS):
+        with suppress(Fault), anyio.move_on_after(grace + _MARGIN_SECONDS):
             await self._running.wait()
 
 
@@ -104,7 +104,7 @@ async def start_server(command: Command) -> AsyncIterator[Child]:
         env={**os.environ, **command.env} if command.env else None,
         deadline_seconds=math.inf,
         streaming=True,
-        capture_bytes=STDERR_BYTES,
+        capture_bytes=_STDERR_BYTES,
         grace_seconds=command.grace_seconds,
     )
     async with AsyncExitStack() as stack:
@@ -139,7 +139,7 @@ async def open_streams(
 
     async def watch_exit() -> None:
         await child.exited.wait()
-        await anyio.sleep(DRAIN_SECONDS)
+        await anyio.sleep(_DRAIN_SECONDS)
         reader.end()
 
     politely = False
@@ -210,7 +210,7 @@ class FrameReader(_Stream):
         try:
             while True:
                 try:
-                    return os.read(self._child.stdout, CHUNK_BYTES)
+                    return os.read(self._child.stdout, _CHUNK_BYTES)
                 except BlockingIOError:
                     await anyio.wait_readable(self._child.stdout)
         except (OSError, anyio.ClosedResourceError):  # `end` was called meanwhile

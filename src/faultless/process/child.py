@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from faultless.process.outcome import Finished
     from faultless.process.spec import Spec
 
-CLOSED = -1
+_CLOSED = -1
 
 
 class Child:
@@ -42,7 +42,7 @@ class Child:
         self.exited = session.exited
         """Set when its first process has ended, whoever of its tree still lives; only when streaming."""
         self.stdin, self.stdout = (
-            session.pipes.ours[stream] if spec.streaming else CLOSED for stream in (STDIN, STDOUT)
+            session.pipes.ours[stream] if spec.streaming else _CLOSED for stream in (STDIN, STDOUT)
         )
         self._session = session
 
@@ -56,7 +56,7 @@ class Child:
 
     def close_stdin(self) -> None:
         self._session.pipes.drop(self.stdin)
-        self.stdin = CLOSED
+        self.stdin = _CLOSED
 
     def read_stderr(self) -> Captured:
         """What it has written so far."""

@@ -33,7 +33,7 @@ package = sys.modules["faultless_target"] = type(sys)("faultless_target")
 package.__path__ = [sys.argv[1]]
 """
 _PROGRAM = f"{LOAD_TARGET}from faultless_target.warden import main; main()"
-WARDEN = (sys.executable, "-I", "-S", "-c", _PROGRAM, TARGET_PATH)
+_WARDEN = (sys.executable, "-I", "-S", "-c", _PROGRAM, TARGET_PATH)
 
 
 class Kernel:
@@ -105,7 +105,7 @@ class Launcher:
     def __init__(
         self,
         kernel: Kernel | None = None,
-        warden: Sequence[str] = WARDEN,
+        warden: Sequence[str] = _WARDEN,
         env: Mapping[str, str] | None = None,
     ) -> None:
         self.kernel = kernel or Kernel()

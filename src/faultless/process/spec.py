@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from faultless.contract import Json
 
 REPORT_FD_VARIABLE = "FAULTLESS_REPORT_FD"
-MEBIBYTE = 1 << 20
+_MEBIBYTE = 1 << 20
 _DESCRIPTORS_AT_MOST = 200  # one message carries 253
 _SHOWN_ARGUMENTS = 20
 _SHOWN_CHARACTERS = 200
@@ -35,7 +35,7 @@ class Spec:
     stdin: bytes = b""
     streaming: bool = False
     """Stdin and stdout are pipes for the caller to write and read while it runs; only stderr is captured."""
-    capture_bytes: int = MEBIBYTE
+    capture_bytes: int = _MEBIBYTE
     """Kept of each stream, half from its beginning and half from its end."""
     grace_seconds: float = 2.0
     """Between SIGTERM and SIGKILL."""
@@ -43,7 +43,7 @@ class Spec:
     """Open in the command under the same numbers."""
     report: bool = False
     """Give the command a private pipe; its number is in the environment variable FAULTLESS_REPORT_FD."""
-    report_line_bytes: int = 4 * MEBIBYTE
+    report_line_bytes: int = 4 * _MEBIBYTE
 
     def __post_init__(self) -> None:
         if not self.command or not self.command[0]:

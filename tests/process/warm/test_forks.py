@@ -12,6 +12,7 @@ import pytest
 
 from faultless import process
 from faultless.process.warm import Pool, Recipe
+from tests.waiting import until
 
 pytestmark = [
     pytest.mark.anyio,
@@ -30,12 +31,16 @@ def environment(**more: str) -> dict[str, str]:
 
 
 async def warmed(pool: Pool, wanted: Recipe) -> process.Launcher:
-    pool.prepare(wanted)
-    with anyio.fail_after(DEADLINE_SECONDS):
-        while (launcher := pool.find(wanted)) is None:
-            await anyio.sleep(0.01)
-            pool.prepare(wanted)
-    return launcher
+    found: list[process.Launcher] = []
+
+    def is_there() -> bool:
+        pool.prepare(wanted)
+        if (launcher := pool.find(wanted)) is not None:
+            found.append(launcher)
+        return bool(found)
+
+    await until(is_there, DEADLINE_SECONDS)
+    return found[0]
 
 
 async def evaluate(

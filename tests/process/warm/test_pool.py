@@ -7,13 +7,13 @@ import textwrap
 from dataclasses import replace
 from pathlib import Path
 
-import anyio
 import pytest
 
 from faultless.process import Launcher
 from faultless.process.warm import Pool, Recipe
 from faultless.process.warm import pool as pools
 from tests.process.warm.test_forks import environment, value, warmed
+from tests.waiting import until
 
 pytestmark = [
     pytest.mark.anyio,
@@ -76,12 +76,16 @@ async def preloaded(names: list[str], wanted: Recipe, project: Path, launcher: L
 
 async def settled(pool: Pool, wanted: Recipe) -> Launcher:
     """Until nothing better is on its way."""
-    with anyio.fail_after(DEADLINE_SECONDS):
-        while True:
-            pool.prepare(wanted)
-            if not pool.is_preparing(wanted) and (launcher := pool.find(wanted)) is not None:
-                return launcher
-            await anyio.sleep(0.01)
+    found: list[Launcher] = []
+
+    def is_there() -> bool:
+        pool.prepare(wanted)
+        if not pool.is_preparing(wanted) and (launcher := pool.find(wanted)) is not None:
+            found.append(launcher)
+        return bool(found)
+
+    await until(is_there, DEADLINE_SECONDS)
+    return found[0]
 
 
 async def test_the_first_run_is_cold_and_nobody_waits(pool: Pool, project: Path) -> None:
@@ -233,18 +237,14 @@ async def test_a_parent_that_was_killed_is_noticed(pool: Pool, project: Path) ->
     launcher = await warmed(pool, wanted)
     assert launcher.process_id is not None
     os.kill(launcher.process_id, 9)
-    with anyio.fail_after(DEADLINE_SECONDS):
-        while pool.find(wanted) is not None:  # noqa: ASYNC110 - a process has no event
-            await anyio.sleep(0.01)
+    await until(lambda: pool.find(wanted) is None, DEADLINE_SECONDS)
 
 
 async def test_an_idle_parent_gives_its_memory_back(project: Path) -> None:
     pool = Pool(idle_seconds=0.05)
     wanted = recipe(project)
     pool.prepare(wanted)
-    with anyio.fail_after(DEADLINE_SECONDS):
-        while pool.is_preparing(wanted):  # noqa: ASYNC110 - a process has no event
-            await anyio.sleep(0.01)
+    await until(lambda: not pool.is_preparing(wanted), DEADLINE_SECONDS)
     assert pool.find(wanted) is None
 
 
@@ -262,11 +262,12 @@ async def test_a_warm_up_that_loads_the_project_is_refused(pool: Pool, project: 
     wanted = Recipe(
         interpreter=Path(sys.executable), root=project, program="evaluate", env=environment(), warm_up=script
     )
-    pool.prepare(wanted)
-    with anyio.fail_after(DEADLINE_SECONDS):
-        while pool.is_preparing(wanted):
-            pool.prepare(wanted)
-            await anyio.sleep(0.01)
+
+    def has_given_up() -> bool:
+        pool.prepare(wanted)
+        return not pool.is_preparing(wanted)
+
+    await until(has_given_up, DEADLINE_SECONDS)
     assert pool.find(wanted) is None
     assert "secretly_loaded is no installed package" in (pool.why_cold(wanted) or "")
 

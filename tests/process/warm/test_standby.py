@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 from faultless import process
 from faultless.process.warm import Pool, Recipe
 from tests.process.warm.test_forks import DEADLINE_SECONDS, SAME, environment, value, warmed
+from tests.waiting import let_pass, until
 
 pytestmark = [
     pytest.mark.anyio,
@@ -31,13 +31,6 @@ def recipe(project: Path, warm_up: str = "") -> Recipe:
         env=environment(),
         warm_up=script,
     )
-
-
-async def until(holds: Callable[[], object]) -> None:
-    """Other processes tell nobody what they do, so they have to be looked at."""
-    with anyio.fail_after(DEADLINE_SECONDS):
-        while not holds():  # noqa: ASYNC110 - as above
-            await anyio.sleep(0.01)
 
 
 async def standbys(project: Path, launcher: process.Launcher) -> list[psutil.Process]:
@@ -135,7 +128,7 @@ async def test_every_run_happens_once_however_close_it_follows_another(pool: Poo
     pauses = [number % 10 * 0.012 for number in range(60)]  # from none to more than it takes to stand by
     for number, seconds in enumerate(pauses):
         await value(f"open('runs', 'a').write('{number}\\n')", project, launcher)
-        await anyio.sleep(seconds)
+        await let_pass(seconds)
     assert (project / "runs").read_text().split() == [str(number) for number in range(60)]
 
 

@@ -29,16 +29,16 @@ def check_process(expected: set[int]) -> None:
     """No threads, tracers or descriptors but the expected ones: a fork would share or lose them."""
     if sys.gettrace() is not None or sys.getprofile() is not None:
         raise Unfit("a tracer or profiler is running")
-    if has_threads():
+    if _has_threads():
         raise Unfit("threads are running")
-    if has_children():
+    if _has_children():
         raise Unfit("child processes are running")
-    strays = open_descriptors() - {0, 1, 2} - expected
+    strays = _open_descriptors() - {0, 1, 2} - expected
     if strays:
         raise Unfit(f"{len(strays)} descriptors were left open")
 
 
-def has_threads() -> bool:
+def _has_threads() -> bool:
     """Whether a fork would lose any. Libraries that know of forks end theirs before, and start them again
     when they need them (OpenBLAS, Z3): only a fork can tell.
     """
@@ -64,7 +64,7 @@ def _count_threads() -> int:
         return threading.active_count()
 
 
-def has_children() -> bool:
+def _has_children() -> bool:
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
@@ -72,7 +72,7 @@ def has_children() -> bool:
     return True
 
 
-def open_descriptors() -> set[int]:
+def _open_descriptors() -> set[int]:
     found: set[int] = set()
     for entry in os.listdir("/proc/self/fd"):
         number = int(entry)
@@ -92,7 +92,7 @@ def loaded_files(trusted_folder: str | None = None) -> list[list[str | int]]:
         if not isinstance(path, str) or is_ours(name):
             continue
         real = os.path.realpath(path)
-        if is_installed(real) or (trusted_folder and real.startswith(os.path.join(trusted_folder, ""))):
+        if _is_installed(real) or (trusted_folder and real.startswith(os.path.join(trusted_folder, ""))):
             status = os.stat(real)
             files.append([real, status.st_mtime_ns, status.st_size])
         elif not _is_standard(real):
@@ -109,7 +109,7 @@ def _is_standard(path: str) -> bool:
     return any(path.startswith(os.path.join(os.path.realpath(root), "")) for root in roots)
 
 
-def is_installed(path: str) -> bool:
+def _is_installed(path: str) -> bool:
     return f"{os.sep}site-packages{os.sep}" in path or f"{os.sep}dist-packages{os.sep}" in path
 
 
@@ -119,7 +119,7 @@ def preload(names: Sequence[str], seconds: float, limit_bytes: int) -> None:
     A module that changes the process raises Unfit: start without it.
     """
     ends = time.monotonic() + seconds
-    before = open_descriptors()
+    before = _open_descriptors()
     hooks = _ForkHooks(os.register_at_fork)
     os.register_at_fork = hooks  # for as long as strangers' modules load
     try:
@@ -141,7 +141,7 @@ class _ForkHooks:
 
     def __call__(self, **functions: Any) -> None:
         path = sys._getframe(1).f_code.co_filename  # noqa: SLF001 - who is calling
-        if is_installed(path):
+        if _is_installed(path):
             self.registered.append(path)
         self.original(**functions)
 
@@ -153,7 +153,7 @@ def _import(name: str, before: set[int], hooks: _ForkHooks) -> None:
         raise Unfit(f"importing {name} raised {type(error).__name__}", name) from None
     if hooks.registered:
         raise Unfit(f"{name} registers a fork hook", name)
-    if has_threads():
+    if _has_threads():
         raise Unfit(f"{name} starts a thread", name)
-    if open_descriptors() - before:
+    if _open_descriptors() - before:
         raise Unfit(f"{name} opens a descriptor", name)

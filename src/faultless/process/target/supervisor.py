@@ -8,12 +8,12 @@ import os
 import signal
 import time
 from enum import Enum, auto
-from typing import TYPE_CHECKING
 
 from . import tree, wire
 
+TYPE_CHECKING = False  # type checkers know better; `typing` takes a fifth of a warden's start
 if TYPE_CHECKING:
-    import socket
+    import _socket
     from collections.abc import Callable, Mapping, Sequence
 
     from .system import System
@@ -24,14 +24,14 @@ _OUTPUT = (1, 2)
 _RESET = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Phase(Enum):
+class _Phase(Enum):
     RUNNING = auto()
     SETTLING = auto()  # the leader has ended, others may be about to
     ENDING = auto()  # all were asked to end
     KILLING = auto()
 
 
-class Refused(Exception):  # noqa: N818 - the word of the wire
+class _Refused(Exception):  # noqa: N818 - the word of the wire
     def __init__(self, step: str, error: OSError) -> None:
         super().__init__(step)
         self.event = {"refused": step, "errno": error.errno}
@@ -43,7 +43,7 @@ class Spawner:
     def __init__(self, system: System) -> None:
         self.system = system
 
-    def prepare(self, control: socket.socket) -> None:
+    def prepare(self, control: _socket.socket) -> None:
         """Nothing is running: the time to get ready for the next run, until `control` has a request."""
 
     def spawn(
@@ -63,7 +63,7 @@ class ForkedChild(BaseException):
         self.resume = resume
 
 
-def serve(spawner: Spawner, control: socket.socket) -> None:
+def serve(spawner: Spawner, control: _socket.socket) -> None:
     """Run one command after the other until the server hangs up."""
     system = spawner.system
     members = tree.make_tree(system)
@@ -76,7 +76,7 @@ def serve(spawner: Spawner, control: socket.socket) -> None:
         run = Run(spawner, control, members, wake)
         try:
             run.start(request)
-        except Refused as refused:
+        except _Refused as refused:
             wire.report(system, control, refused.event)
         else:
             run.see_through()
@@ -106,7 +106,7 @@ class Run:
     KILLING until nobody is left. When the first process ends by itself, its tree is SETTLING before that.
     """
 
-    def __init__(self, spawner: Spawner, control: socket.socket, members: tree.Tree, wake: int) -> None:
+    def __init__(self, spawner: Spawner, control: _socket.socket, members: tree.Tree, wake: int) -> None:
         self._spawner = spawner
         self._system = spawner.system
         self._control = control
@@ -119,7 +119,7 @@ class Run:
         self._grace_seconds = 0.0
         self._announces_start = False
         self._is_streaming = False
-        self._phase = Phase.RUNNING
+        self._phase = _Phase.RUNNING
         self._phase_ends = 0.0
         self._ended: dict[str, float] = {}
         self._timed_out = False
@@ -132,15 +132,15 @@ class Run:
             os.chdir(request.cwd)
         except OSError as error:
             _close(request.descriptors)
-            raise Refused("cwd", error) from error
+            raise _Refused("cwd", error) from error
         self._started = time.monotonic()
         try:
             actions = plan_copies(self._system, request.descriptors, request.targets)
-            path = find_program(request.command[0], request.env)
+            path = _find_program(request.command[0], request.env)
             self._leader = self._spawner.spawn(path, request.command, request.env, actions)
         except OSError as error:
             _close(request.descriptors)
-            raise Refused("start", error) from error
+            raise _Refused("start", error) from error
         except BaseException:  # a fork that goes on as the command has its copies
             _close(request.descriptors)
             raise
@@ -159,6 +159,7 @@ class Run:
         _close([source for source, target in pairs if target not in held])
 
     def see_through(self) -> None:
+        wire.load_json()
         try:
             if self._announces_start:
                 self._report({"started": self._leader})
@@ -198,24 +199,24 @@ class Run:
                 self._ended = {"ended": status, "seconds": time.monotonic() - self._started}
                 if self._is_streaming:
                     self._report({"exited": status})
-                if self._phase is Phase.RUNNING:
-                    self._enter(Phase.SETTLING, wire.SETTLE_SECONDS)
+                if self._phase is _Phase.RUNNING:
+                    self._enter(_Phase.SETTLING, wire.SETTLE_SECONDS)
 
     def _advance(self) -> bool:
         """The phase's time is over; false when there is nothing more to try."""
-        if self._phase is Phase.KILLING:
+        if self._phase is _Phase.KILLING:
             self._survivors = max(1, len(self._tree.members()))
             return False
-        if self._phase is Phase.ENDING:
-            self._enter(Phase.KILLING, wire.KILL_SECONDS)
+        if self._phase is _Phase.ENDING:
+            self._enter(_Phase.KILLING, wire.KILL_SECONDS)
             return True
-        self._timed_out = self._phase is Phase.RUNNING
+        self._timed_out = self._phase is _Phase.RUNNING
         count = self._ask_to_end(self._grace_seconds)
         if not self._timed_out:  # or they did not outlive anybody
             self._leftovers = max(1, count)  # somebody is there, even if too quick to be seen
         return True
 
-    def _enter(self, phase: Phase, seconds: float) -> None:
+    def _enter(self, phase: _Phase, seconds: float) -> None:
         self._phase = phase
         self._phase_ends = time.monotonic() + seconds
 
@@ -225,7 +226,7 @@ class Run:
         for pid in members:
             tree.reach(self._system, pid, parents, signal.SIGTERM)
             tree.reach(self._system, pid, parents, signal.SIGCONT)  # a stopped process takes no other signal
-        self._enter(Phase.ENDING, grace_seconds)
+        self._enter(_Phase.ENDING, grace_seconds)
         return len(members)
 
     def _kill(self) -> None:
@@ -236,10 +237,10 @@ class Run:
     def _listen(self) -> None:
         """Wait for a child's end, an order or the phase's end."""
         seconds = self._phase_ends - time.monotonic()
-        if self._phase is Phase.KILLING:
+        if self._phase is _Phase.KILLING:
             self._kill()
             seconds = min(seconds, _KILL_AGAIN_SECONDS)
-        elif self._phase is not Phase.RUNNING:
+        elif self._phase is not _Phase.RUNNING:
             seconds = min(seconds, _LOOK_AGAIN_SECONDS)
         control = self._control.fileno()
         ready = self._system.wait_for_input([self._wake] if self._hung_up else [self._wake, control], seconds)
@@ -255,7 +256,7 @@ class Run:
             data = b""
         if not data:
             self._hung_up = True
-            self._enter(Phase.KILLING, wire.KILL_SECONDS)
+            self._enter(_Phase.KILLING, wire.KILL_SECONDS)
         self._orders += data
         while len(self._orders) >= wire.FRAME.size:
             letter, number, _unused = wire.FRAME.unpack_from(self._orders)
@@ -263,7 +264,7 @@ class Run:
             if letter == wire.SIGNAL and not self._ended:
                 with contextlib.suppress(OSError):  # no such signal, or the command has become another user's
                     self._system.kill(self._leader, number)
-            elif letter == wire.STOP and self._phase in {Phase.RUNNING, Phase.SETTLING}:
+            elif letter == wire.STOP and self._phase in {_Phase.RUNNING, _Phase.SETTLING}:
                 self._ask_to_end(number / 1000)
             elif letter == wire.STOP:
                 self._phase_ends = min(self._phase_ends, time.monotonic() + number / 1000)
@@ -279,7 +280,7 @@ def plan_copies(system: System, descriptors: list[int], targets: list[int]) -> l
     return [(os.POSIX_SPAWN_DUP2, source, target) for source, target in pairs]
 
 
-def find_program(name: str, env: Mapping[str, str]) -> str:
+def _find_program(name: str, env: Mapping[str, str]) -> str:
     """Where the command's own PATH leads, as a shell in its folder would see it."""
     if "/" in name:
         return name

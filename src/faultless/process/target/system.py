@@ -5,35 +5,35 @@ And two questions of the server's side too: how much memory a process holds, and
 
 from __future__ import annotations
 
+import _socket  # what `socket` is made of; making enums of its constants takes longer than all else here
 import array
 import fcntl
 import os
 import select
-import socket
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # type checkers know better; `typing` takes a fifth of a warden's start
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_ROOM = socket.CMSG_SPACE(253 * array.array("i").itemsize)  # the kernel's limit for one message
-_CLOSE_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+_ROOM = _socket.CMSG_SPACE(253 * array.array("i").itemsize)  # the kernel's limit for one message
+_CLOSE_ON_EXEC = getattr(_socket, "MSG_CMSG_CLOEXEC", 0)
 _LONGEST_WAIT_SECONDS = 86400.0  # more milliseconds do not fit; whoever waits longer waits again
 _DESCRIPTORS = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
 
 
 class System:
-    def receive(self, source: socket.socket, size: int) -> tuple[bytes, list[int]]:
+    def receive(self, source: _socket.socket, size: int) -> tuple[bytes, list[int]]:
         """Bytes and the descriptors that came with them; `socket.recv_fds` forgets its flags in 3.11."""
         data, ancillary, _flags, _address = source.recvmsg(size, _ROOM, _CLOSE_ON_EXEC)
         descriptors = array.array("i")
         for level, kind, content in ancillary:
-            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            if (level, kind) == (_socket.SOL_SOCKET, _socket.SCM_RIGHTS):
                 descriptors.frombytes(content[: len(content) - len(content) % descriptors.itemsize])
         for descriptor in descriptors if not _CLOSE_ON_EXEC else ():
             os.set_inheritable(descriptor, False)
         return data, list(descriptors)
 
-    def send(self, target: socket.socket, data: bytes) -> None:
+    def send(self, target: _socket.socket, data: bytes) -> None:
         target.sendall(data)
 
     def fork(self) -> int:

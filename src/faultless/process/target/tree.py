@@ -7,29 +7,30 @@ import ctypes
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Protocol
 
+TYPE_CHECKING = False  # type checkers know better; `typing` takes a fifth of a warden's start
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from typing import Protocol
 
     from .system import System
 
+    class Tree(Protocol):
+        def watch(self, leader: int) -> None:
+            """A new run: `leader` was started in a session of its own."""
+
+        def members(self) -> dict[int, int]:
+            """Every living descendant (zombies are not), and its parent."""
+
+        def nearest(self) -> Collection[int]:
+            """Descendants that may be killed without a check: their ids cannot have been given away."""
+
+        def is_empty(self) -> bool:
+            """Whether nobody is left, asked once there is no child left to wait for."""
+
+
 _PR_SET_CHILD_SUBREAPER = 36
 _PS = ("/bin/ps", "-axo", "pid=,ppid=,pgid=,stat=")
-
-
-class Tree(Protocol):
-    def watch(self, leader: int) -> None:
-        """A new run: `leader` was started in a session of its own."""
-
-    def members(self) -> dict[int, int]:
-        """Every living descendant (zombies are not), and its parent."""
-
-    def nearest(self) -> Collection[int]:
-        """Descendants that may be killed without a check: their ids cannot have been given away."""
-
-    def is_empty(self) -> bool:
-        """Whether nobody is left, asked once there is no child left to wait for."""
 
 
 def adopt_orphans() -> None:
@@ -42,7 +43,7 @@ def adopt_orphans() -> None:
         raise OSError(number, os.strerror(number))
 
 
-def descend(parents: Mapping[int, int], roots: Collection[int]) -> dict[int, int]:
+def _descend(parents: Mapping[int, int], roots: Collection[int]) -> dict[int, int]:
     found: dict[int, int] = {}
     generation = set(roots)
     while generation:
@@ -54,7 +55,7 @@ def descend(parents: Mapping[int, int], roots: Collection[int]) -> dict[int, int
     return found
 
 
-class AdoptedTree:
+class _AdoptedTree:
     """Linux: this process is a subreaper, so its descendants are the run, all of it and nothing else."""
 
     def __init__(self, system: System) -> None:
@@ -67,7 +68,7 @@ class AdoptedTree:
     def members(self) -> dict[int, int]:
         parents = dict(_read_parent(self._system, pid) for pid in self._system.list_process_ids())
         parents.pop(0, None)
-        return descend(parents, {self._own})
+        return _descend(parents, {self._own})
 
     def nearest(self) -> Collection[int]:
         try:
@@ -98,7 +99,7 @@ class GroupTree:
         table = _list_processes()
         parents = {pid: parent for pid, (parent, _group) in table.items()}
         group = {pid for pid, (_parent, group) in table.items() if group == self._leader}
-        self._seen = (self._seen & table.keys()) | group | descend(parents, group | self._seen).keys()
+        self._seen = (self._seen & table.keys()) | group | _descend(parents, group | self._seen).keys()
         return {pid: parents[pid] for pid in self._seen}
 
     def nearest(self) -> Collection[int]:
@@ -116,7 +117,7 @@ class GroupTree:
 
 
 def make_tree(system: System) -> Tree:
-    return AdoptedTree(system) if sys.platform == "linux" else GroupTree()
+    return _AdoptedTree(system) if sys.platform == "linux" else GroupTree()
 
 
 def reach(system: System, pid: int, parents: Collection[int], number: int) -> None:

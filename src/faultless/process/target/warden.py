@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import _socket  # see system
 import contextlib
 import gc
 import os
 import signal
-import socket
 import sys
 import time
-from typing import NamedTuple
 
 from . import supervisor, tree, wire
 from .system import System
@@ -18,14 +17,15 @@ _GOODBYE_SECONDS = 2 * wire.KILL_SECONDS
 _AGAIN_SECONDS = 0.01
 
 
-class _Supervisor(NamedTuple):
-    run: int
-    control: socket.socket
-    """Closed when its tree is gone, so that the server does not learn of its end too early."""
+class _Supervisor:
+    def __init__(self, run: int, control: _socket.socket) -> None:
+        self.run = run
+        self.control = control
+        """Closed when its tree is gone, so that the server does not learn of its end too early."""
 
 
 class Warden:
-    def __init__(self, spawner: supervisor.Spawner, door: socket.socket) -> None:
+    def __init__(self, spawner: supervisor.Spawner, door: _socket.socket) -> None:
         self._spawner = spawner
         self._system = spawner.system
         self._door = door
@@ -59,22 +59,24 @@ class Warden:
         head += wire.receive_exactly(self._system, self._door, wire.FRAME.size - len(head))
         letter, run, _unused = wire.FRAME.unpack(head)
         if letter == wire.FORK and descriptors:
-            self._fork(run, socket.socket(fileno=descriptors[0]))
+            self._fork(run, _socket.socket(fileno=descriptors[0]))
         elif letter == wire.KILL:
             for pid, handle in self._supervisors.items():
                 if handle.run == run:
                     os.kill(pid, signal.SIGKILL)
         return True
 
-    def _fork(self, run: int, control: socket.socket) -> None:
+    def _fork(self, run: int, control: _socket.socket) -> None:
         try:
             pid = self._system.fork()
         except OSError as error:
-            with contextlib.suppress(OSError), control:
+            with contextlib.suppress(OSError):
                 wire.report(self._system, control, {"refused": "fork", "errno": error.errno})
+            control.close()
             return
         if pid != 0:
             self._supervisors[pid] = _Supervisor(run, control)
+            wire.load_json()  # the next supervisors find it loaded
             return
         status: int | None = 1
         try:
@@ -126,10 +128,10 @@ class Warden:
 
 
 def main(system: System | None = None) -> None:
-    serve(supervisor.Spawner(system or System()), socket.socket(fileno=int(sys.argv[-1])))
+    serve(supervisor.Spawner(system or System()), _socket.socket(fileno=int(sys.argv[-1])))
 
 
-def serve(spawner: supervisor.Spawner, door: socket.socket) -> None:
+def serve(spawner: supervisor.Spawner, door: _socket.socket) -> None:
     tree.adopt_orphans()
     gc.freeze()  # a collection in a fork would copy every page
     gc.disable()

@@ -23,9 +23,10 @@ from . import fitness, supervisor, warden, warm_run, wire
 from .system import System, resident_bytes
 
 if TYPE_CHECKING:
+    import _socket
     from collections.abc import Callable, Mapping, Sequence
 
-QUIET_SECONDS = 0.05
+_QUIET_SECONDS = 0.05
 """Calls that follow each other faster find a supervisor that does nothing else."""
 
 # Holds the parent's frames: their sockets, once freed, would close numbers that are now the run's.
@@ -44,7 +45,7 @@ def main() -> None:
     wire.report(system, door, report)
     gc.collect()
     try:
-        warden.serve(ForkingSpawner(system, settings["program"], prewarm), door)
+        warden.serve(_ForkingSpawner(system, settings["program"], prewarm), door)
     except supervisor.ForkedChild as forked:
         _kept.append(forked)
     for run in _kept:  # outside of the except block, so that no exception of a run has a context
@@ -72,22 +73,22 @@ def _load(settings: dict[str, Any], expected: set[int]) -> tuple[Callable[[], No
     }
 
 
-class ForkingSpawner(supervisor.Spawner):
+class _ForkingSpawner(supervisor.Spawner):
     """Runs `python -m PROGRAM …` by a fork of this process, everything else as usual."""
 
     def __init__(self, system: System, program: str, prewarm: Callable[[], None] | None) -> None:
         super().__init__(system)
         self._program = program
         self._prewarm = prewarm
-        self._standby: StandbyRun | None = None
+        self._standby: _StandbyRun | None = None
 
-    def prepare(self, control: socket.socket) -> None:
-        if self._standby is not None or self.system.wait_for_input([control.fileno()], QUIET_SECONDS):
+    def prepare(self, control: _socket.socket) -> None:
+        if self._standby is not None or self.system.wait_for_input([control.fileno()], _QUIET_SECONDS):
             return
         with contextlib.suppress(OSError):  # the run will say so, if it is still so then
             self._standby = self._fork_standby()
 
-    def _fork_standby(self) -> StandbyRun:
+    def _fork_standby(self) -> _StandbyRun:
         ours, theirs = socket.socketpair()
         try:
             pid = self.system.fork()
@@ -100,7 +101,7 @@ class ForkingSpawner(supervisor.Spawner):
                 lambda: warm_run.run_standby(self.system, theirs, self._program, self._prewarm)
             )
         theirs.close()
-        return StandbyRun(pid, ours)
+        return _StandbyRun(pid, ours)
 
     def close(self) -> None:
         standby, self._standby = self._standby, None
@@ -126,7 +127,7 @@ class ForkingSpawner(supervisor.Spawner):
         return pid
 
 
-class StandbyRun:
+class _StandbyRun:
     """What a supervisor knows of the process that stands by for its next run."""
 
     def __init__(self, process_id: int, line: socket.socket) -> None:

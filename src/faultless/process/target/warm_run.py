@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from .system import System
 
-PREWARM_SECONDS = 30
+_PREWARM_SECONDS = 30
 READY = b"r"
 _path: list[str] = []
 
@@ -59,7 +59,7 @@ def run_standby(
 
 
 def _prewarm(prewarm: Callable[[], None], line: socket.socket) -> None:
-    signal.alarm(PREWARM_SECONDS)
+    signal.alarm(_PREWARM_SECONDS)
     prewarm()
     signal.alarm(0)
     sys.stdout.flush()

@@ -26,14 +26,14 @@ from faultless_target.warm_parent import main
 main()
 """
 
-Stamp = tuple[int, int]
+_Stamp = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
     """What a parent says about itself when it has loaded everything."""
 
-    files: dict[str, Stamp]
+    files: dict[str, _Stamp]
     seconds: float
     resident_bytes: int
 
@@ -102,7 +102,7 @@ def _understand(message: dict[str, Any]) -> Ready | Unfit:
     return Unfit(message["unfit"], message["module"])
 
 
-def fingerprint(interpreter: Path) -> tuple[tuple[str, Stamp | None], ...]:
+def fingerprint(interpreter: Path) -> tuple[tuple[str, _Stamp | None], ...]:
     """What is installed: the interpreter, its site-packages folders and their .pth files."""
     folders = _site_folders(interpreter)
     links = [path for folder in folders for path in sorted(folder.glob("*.pth"))]
@@ -124,7 +124,7 @@ def _site_folders(interpreter: Path) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(folder.resolve() for folder in found))
 
 
-def _stamp(path: str | Path) -> Stamp | None:
+def _stamp(path: str | Path) -> _Stamp | None:
     try:
         status = os.stat(path)  # noqa: PTH116 - hundreds of them before every run
     except OSError:

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     from faultless.process import Launcher
 
-log = logging.getLogger(__name__)
-IDLE_SECONDS = 600.0
-RUNS_AT_MOST = 500
+_log = logging.getLogger(__name__)
+_IDLE_SECONDS = 600.0
+_RUNS_AT_MOST = 500
 PRELOAD_SECONDS = 10.0
 PRELOAD_BYTES = 512 << 20
-PRELOAD_MODULES = 3000
-GROWTH_BYTES = 256 << 20
-ATTEMPTS = 8
+_PRELOAD_MODULES = 3000
+_GROWTH_BYTES = 256 << 20
+_ATTEMPTS = 8
 """How many modules may spoil a parent before learning is given up."""
 
 
@@ -84,7 +84,7 @@ class _Entry:
 class Pool:
     """Ask for a launcher before every run; None means: run it cold this time."""
 
-    def __init__(self, *, idle_seconds: float = IDLE_SECONDS, runs_at_most: int = RUNS_AT_MOST) -> None:
+    def __init__(self, *, idle_seconds: float = _IDLE_SECONDS, runs_at_most: int = _RUNS_AT_MOST) -> None:
         self._idle_seconds = idle_seconds
         self._runs_at_most = runs_at_most
         self._entries: dict[tuple[object, ...], _Entry] = {}
@@ -182,7 +182,7 @@ class Pool:
             if entry.current is not None:
                 _close(entry.current)
             entry.current, entry.coming = entry.coming, None
-            log.debug("warm parent ready after %.3f s, %d bytes", state.seconds, state.resident_bytes)
+            _log.debug("warm parent ready after %.3f s, %d bytes", state.seconds, state.resident_bytes)
         elif isinstance(state, Unfit):
             _close(entry.coming)
             entry.coming = None
@@ -200,11 +200,11 @@ class Pool:
 
     def _take_in(self, entry: _Entry, unfit: Unfit) -> None:
         """Leave out the module that spoiled it; if it was none of the recorded ones, there is no way."""
-        log.info("warm parent unfit: %s (%s)", unfit.reason, unfit.module)
+        _log.info("warm parent unfit: %s (%s)", unfit.reason, unfit.module)
         wanted = _wanted(entry)
         if not wanted:
             entry.given_up, entry.given_up_at = unfit.reason, fingerprint(entry.recipe.interpreter)
-        elif unfit.module in wanted and len(entry.banned) < ATTEMPTS:
+        elif unfit.module in wanted and len(entry.banned) < _ATTEMPTS:
             entry.banned.add(str(unfit.module))
         else:
             entry.banned |= set(entry.recorded)
@@ -216,7 +216,7 @@ class Pool:
             return
         reason = self._why_stale(entry.recipe, parent)
         if reason is not None:
-            log.debug("warm parent retired: %s", reason)
+            _log.debug("warm parent retired: %s", reason)
             _close(parent)
             entry.current = None
             if entry.coming is not None:
@@ -229,7 +229,7 @@ class Pool:
             return state.reason if state else "not ready"
         if parent.runs >= self._runs_at_most:
             return f"served {parent.runs} runs"
-        if parent.launcher.resident_bytes() > state.resident_bytes + GROWTH_BYTES:
+        if parent.launcher.resident_bytes() > state.resident_bytes + _GROWTH_BYTES:
             return "grew"
         if parent.fingerprint != fingerprint(recipe.interpreter):
             return "the environment changed on disk"
@@ -252,7 +252,7 @@ class Pool:
 
 
 def _wanted(entry: _Entry) -> tuple[str, ...]:
-    return tuple(name for name in entry.recorded if name not in entry.banned)[:PRELOAD_MODULES]
+    return tuple(name for name in entry.recorded if name not in entry.banned)[:_PRELOAD_MODULES]
 
 
 def _start(recipe: Recipe, preload: tuple[str, ...]) -> _Parent | None:
@@ -268,7 +268,7 @@ def _start(recipe: Recipe, preload: tuple[str, ...]) -> _Parent | None:
     try:
         return _Parent(WarmLauncher(recipe.interpreter, recipe.env, settings), known, preload)
     except OSError as problem:
-        log.info("warm parent not started: %s", problem.strerror)
+        _log.info("warm parent not started: %s", problem.strerror)
         return None
 
 

@@ -6,26 +6,18 @@ import os
 from pathlib import Path
 
 from faultless.kit.command import Check
-from faultless.servers import SERVERS
 from faultless.servers.obsidian.watch import file_system_of, open_watcher
 
 
 def diagnose(root: Path) -> list[Check]:
-    """Whether the libraries are there, and whether the vault can be written and watched."""
-    missing = SERVERS["obsidian"].find_missing()
-    found = f"no {', '.join(missing)}" if missing else "all there"
-    libraries = Check("libraries", not missing, found, "pip install 'faultless[obsidian]'")
+    """Whether the vault can be written and watched."""
     vault = Path(os.environ.get("VAULT_PATH") or root)
     writable = os.access(vault, os.W_OK)
     access = Check("vault", writable, str(vault), "give write access, or serve with --read-only")
     if not vault.is_dir():
-        return [libraries, access]
+        return [access]
     watcher = open_watcher(vault)
     told = f"{file_system_of(vault)}, {'watched' if watcher else 'swept at each call'}"
     if watcher is not None:
         watcher.close()
-    return [
-        libraries,
-        access,
-        Check("freshness", watcher is not None, told, "keep the vault on a local disk"),
-    ]
+    return [access, Check("freshness", watcher is not None, told, "keep the vault on a local disk")]
