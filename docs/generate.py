@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from docs.rooms import draw_call, draw_rooms
 from faultless.contract import FACTS, Dialect, FaultKind
 from faultless.contract.dialects import MODULE_NAME, NAMES, OUTPUT, choose_split_code
 
@@ -69,7 +71,21 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *rows)]
 
 
-PAGES: dict[str, Callable[[], str]] = {"reference/faults.md": render_faults}
+def render_architecture() -> str:
+    """The page as it stands, with its pictures drawn anew."""
+    page = (FOLDER / "architecture.md").read_text(encoding="utf-8")
+    for name, picture in (("rooms", draw_rooms()), ("call", draw_call())):
+        pattern = rf"(<!-- {name}: [^\n]* -->\n).*?(<!-- /{name} -->)"
+        page = re.sub(
+            pattern, lambda found, drawn=picture: f"{found[1]}{drawn}\n{found[2]}", page, flags=re.DOTALL
+        )
+    return page
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "architecture.md": render_architecture,
+    "reference/faults.md": render_faults,
+}
 
 
 def list_stale(folder: Path) -> list[str]:
