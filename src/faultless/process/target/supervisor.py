@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
-import signal
 import time
-from enum import Enum, auto
 
 from . import tree, wire
+from .system import signal, suppress
 
-TYPE_CHECKING = False  # type checkers know better; `typing` takes a fifth of a warden's start
+TYPE_CHECKING = False  # see system
 if TYPE_CHECKING:
     import _socket
     from collections.abc import Callable, Mapping, Sequence
@@ -24,11 +22,13 @@ _OUTPUT = (1, 2)
 _RESET = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class _Phase(Enum):
-    RUNNING = auto()
-    SETTLING = auto()  # the leader has ended, others may be about to
-    ENDING = auto()  # all were asked to end
-    KILLING = auto()
+class _Phase:
+    RUNNING = "running"
+    SETTLING = "settling"
+    """The first process has ended, others may be about to."""
+    ENDING = "ending"
+    """All were asked to end."""
+    KILLING = "killing"
 
 
 class _Refused(Exception):  # noqa: N818 - the word of the wire
@@ -68,6 +68,8 @@ def serve(spawner: Spawner, control: _socket.socket) -> None:
     system = spawner.system
     members = tree.make_tree(system)
     wake = open_wake(system)
+    if not system.wait_for_input([control.fileno()], 0):
+        wire.load_json()
     while True:
         spawner.prepare(control)
         request = wire.receive_request(system, control)
@@ -95,7 +97,7 @@ def open_wake(system: System) -> int:
 
 
 def clear_wake(descriptor: int) -> None:
-    with contextlib.suppress(BlockingIOError):
+    with suppress(BlockingIOError):
         os.read(descriptor, 4096)
 
 
@@ -159,10 +161,11 @@ class Run:
         _close([source for source, target in pairs if target not in held])
 
     def see_through(self) -> None:
-        wire.load_json()
         try:
             if self._announces_start:
-                self._report({"started": self._leader})
+                with suppress(BrokenPipeError):
+                    wire.report_start(self._system, self._control, self._leader)
+            wire.load_json()
             while not self._reap():
                 if time.monotonic() >= self._phase_ends and not self._advance():
                     break
@@ -183,7 +186,7 @@ class Run:
             raise OSError(errno.EBUSY, "some processes could not be killed")
 
     def _report(self, event: dict[str, object]) -> None:
-        with contextlib.suppress(BrokenPipeError):  # the server is gone: the socket's end will say so
+        with suppress(BrokenPipeError):  # the server is gone: the socket's end will say so
             wire.report(self._system, self._control, event)
 
     def _reap(self) -> bool:
@@ -216,7 +219,7 @@ class Run:
             self._leftovers = max(1, count)  # somebody is there, even if too quick to be seen
         return True
 
-    def _enter(self, phase: _Phase, seconds: float) -> None:
+    def _enter(self, phase: str, seconds: float) -> None:
         self._phase = phase
         self._phase_ends = time.monotonic() + seconds
 
@@ -231,7 +234,7 @@ class Run:
 
     def _kill(self) -> None:
         for pid in self._tree.nearest():
-            with contextlib.suppress(OSError):  # it may have ended; if it is not ours, it is counted later
+            with suppress(OSError):  # it may have ended; if it is not ours, it is counted later
                 self._system.kill(pid, signal.SIGKILL)
 
     def _listen(self) -> None:
@@ -262,7 +265,7 @@ class Run:
             letter, number, _unused = wire.FRAME.unpack_from(self._orders)
             self._orders = self._orders[wire.FRAME.size :]
             if letter == wire.SIGNAL and not self._ended:
-                with contextlib.suppress(OSError):  # no such signal, or the command has become another user's
+                with suppress(OSError):  # no such signal, or the command has become another user's
                     self._system.kill(self._leader, number)
             elif letter == wire.STOP and self._phase in {_Phase.RUNNING, _Phase.SETTLING}:
                 self._ask_to_end(number / 1000)

@@ -1,37 +1,58 @@
 """Every call to the operating system that can fail, on the warden's side: where tests plant faults.
 
 And two questions of the server's side too: how much memory a process holds, and which descriptors to close.
+
+A client's first server waits until the warden has started, so what the warden consists of loads little:
+`_socket` and `_signal`, not `socket` and `signal`, which make enums of their constants, and no contextlib,
+typing or json.
 """
 
 from __future__ import annotations
 
-import _socket  # what `socket` is made of; making enums of its constants takes longer than all else here
-import array
+import _socket
 import fcntl
 import os
 import select
+import struct
 
-TYPE_CHECKING = False  # type checkers know better; `typing` takes a fifth of a warden's start
+TYPE_CHECKING = False  # type checkers know better
 if TYPE_CHECKING:
+    import signal as signal  # noqa: PLC0414 - for the other modules here
     from collections.abc import Mapping, Sequence
+else:
+    import _signal as signal  # noqa: F401 - as above
 
-_ROOM = _socket.CMSG_SPACE(253 * array.array("i").itemsize)  # the kernel's limit for one message
+_NUMBER = struct.Struct("i")
+_ROOM = _socket.CMSG_SPACE(253 * _NUMBER.size)  # the kernel's limit for one message
 _CLOSE_ON_EXEC = getattr(_socket, "MSG_CMSG_CLOEXEC", 0)
 _LONGEST_WAIT_SECONDS = 86400.0  # more milliseconds do not fit; whoever waits longer waits again
 _DESCRIPTORS = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
+
+
+class suppress:  # noqa: N801 - as in contextlib
+    def __init__(self, *kinds: type[BaseException]) -> None:
+        self._kinds = kinds
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> bool:
+        return kind is not None and issubclass(kind, self._kinds)
 
 
 class System:
     def receive(self, source: _socket.socket, size: int) -> tuple[bytes, list[int]]:
         """Bytes and the descriptors that came with them; `socket.recv_fds` forgets its flags in 3.11."""
         data, ancillary, _flags, _address = source.recvmsg(size, _ROOM, _CLOSE_ON_EXEC)
-        descriptors = array.array("i")
-        for level, kind, content in ancillary:
-            if (level, kind) == (_socket.SOL_SOCKET, _socket.SCM_RIGHTS):
-                descriptors.frombytes(content[: len(content) - len(content) % descriptors.itemsize])
+        descriptors = [
+            number
+            for level, kind, content in ancillary
+            if (level, kind) == (_socket.SOL_SOCKET, _socket.SCM_RIGHTS)
+            for (number,) in _NUMBER.iter_unpack(content[: len(content) - len(content) % _NUMBER.size])
+        ]
         for descriptor in descriptors if not _CLOSE_ON_EXEC else ():
             os.set_inheritable(descriptor, False)
-        return data, list(descriptors)
+        return data, descriptors
 
     def send(self, target: _socket.socket, data: bytes) -> None:
         target.sendall(data)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
-import signal
 import sys
 
-TYPE_CHECKING = False  # type checkers know better; `typing` takes a fifth of a warden's start
+from .system import signal, suppress
+
+TYPE_CHECKING = False  # see system
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from typing import Protocol
@@ -108,7 +108,7 @@ class GroupTree:
     def is_empty(self) -> bool:
         if self._seen:
             return not self.members()
-        with contextlib.suppress(PermissionError):
+        with suppress(PermissionError):
             try:
                 os.killpg(self._leader, 0)
             except ProcessLookupError:
@@ -122,7 +122,7 @@ def make_tree(system: System) -> Tree:
 
 def reach(system: System, pid: int, parents: Collection[int], number: int) -> None:
     """Signal a process only if it is a child of one of `parents`: its id may have been given away."""
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         if not hasattr(os, "pidfd_open"):
             os.kill(pid, number)
             return

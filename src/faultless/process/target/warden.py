@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import _socket  # see system
-import contextlib
+import _socket
 import gc
 import os
-import signal
 import sys
 import time
 
 from . import supervisor, tree, wire
-from .system import System
+from .system import System, signal, suppress
 
 _GOODBYE_SECONDS = 2 * wire.KILL_SECONDS
 _AGAIN_SECONDS = 0.01
@@ -70,7 +68,7 @@ class Warden:
         try:
             pid = self._system.fork()
         except OSError as error:
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 wire.report(self._system, control, {"refused": "fork", "errno": error.errno})
             control.close()
             return
@@ -101,7 +99,7 @@ class Warden:
 
     def _reap(self) -> bool:
         """Take in who ended; whether anybody is left. Children that are no supervisors outlived theirs."""
-        with contextlib.suppress(ChildProcessError):
+        with suppress(ChildProcessError):
             while True:
                 pid, status = self._system.reap(os.WUNTRACED)
                 if pid == 0:
@@ -122,7 +120,7 @@ class Warden:
     def _kill_orphans(self) -> int:
         orphans = [pid for pid in self._tree.nearest() if pid not in self._supervisors]
         for pid in orphans:
-            with contextlib.suppress(OSError):  # not ours to kill: nothing else can be done here
+            with suppress(OSError):  # not ours to kill: nothing else can be done here
                 self._system.kill(pid, signal.SIGKILL)
         return len(orphans)
 
