@@ -34,12 +34,11 @@ coverage: setup  ## branch coverage of the rooms everything stands on, with a fl
 		$(BIN)/coverage report --include="src/faultless/$${floor%:*}/*" --fail-under=$${floor#*:} || exit 1; \
 	done
 
-check: setup  ## formatting, lint, types, import directions, unused code
+check: setup  ## formatting, lint, types, import directions
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/vulture
 
 format: setup  ## write what `check` asks for, where a tool can
 	$(BIN)/ruff format .
