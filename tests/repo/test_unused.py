@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from vulture import Vulture
+from vulture import Vulture  # type: ignore[import-untyped]  # it has none
 
 ROOT = Path(__file__).parents[2]
 SURE_ENOUGH = 60
