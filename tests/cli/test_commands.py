@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -80,7 +81,7 @@ def test_doctor_names_what_is_missing_and_the_fix_and_exits_1(tmp_path: Path) ->
 def test_doctor_sees_a_server_that_does_not_answer(tmp_path: Path) -> None:
     (tmp_path / "dies.py").write_text(
         "import os\nfrom tests.cli.fixture_server import server as real\n"
-        "from dataclasses import replace\nserver = replace(real, build=lambda *_: os._exit(3), diagnose=lambda _: [])\n"
+        "from dataclasses import replace\nserver = replace(real, build_toolset=lambda *_: os._exit(3), diagnose=lambda _: [])\n"
     )
     path = {"PYTHONPATH": str(HERE.parent.parent)}
     finished = faultless("doctor", f"{tmp_path / 'dies.py'}:server", env=path)
@@ -138,11 +139,18 @@ def test_a_strangers_module_that_breaks_on_import_gets_no_traceback(tmp_path: Pa
 def test_a_missing_extra_names_the_command_that_installs_it(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(servers.SERVERS, "ghost", "faultless.servers.ghost")
-    assert run(["serve", "ghost"]) == 2
-    assert "pip install 'faultless[ghost]'" in capfd.readouterr().err
-    assert run(["serve", "gost"]) == 2
-    assert "did you mean ghost?" in capfd.readouterr().err
+    lacking = replace(servers.SERVERS["obsidian"], needs=("ruamel.yaml", "no_such_module"))
+    monkeypatch.setitem(servers.SERVERS, "obsidian", lacking)
+    assert run(["serve", "obsidian"]) == 2
+    said = capfd.readouterr().err
+    assert "no_such_module" in said
+    assert "ruamel" not in said
+    assert "pip install 'faultless[obsidian]'" in said
+
+
+def test_a_misspelt_server_is_recognised(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["serve", "obsidan"]) == 2
+    assert "did you mean obsidian?" in capfd.readouterr().err
 
 
 def test_a_module_in_the_current_folder_does_not_shadow_ours(tmp_path: Path) -> None:
@@ -172,7 +180,7 @@ def test_a_reader_that_leaves_early_is_not_an_error() -> None:
 def test_serve_starts_without_what_it_does_not_need() -> None:
     code = (
         "import sys, faultless.cli.serve\n"
-        "slow = {'mcp', 'rich', 'pydantic', 'anyio', 'asyncio', 'faultless.kit'} & set(sys.modules)\n"
+        "slow = {'mcp', 'rich', 'pydantic', 'anyio', 'asyncio', 'faultless.kit.toolset'} & set(sys.modules)\n"
         "assert not slow, slow"
     )
     subprocess.run([sys.executable, "-c", code], timeout=DEADLINE_SECONDS, check=True)

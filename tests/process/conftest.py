@@ -92,14 +92,13 @@ def is_helper(member: psutil.Process) -> bool:
 def family() -> Family:
     """What descends from us, but for servers of other tests that were there before: theirs come and go."""
     own = psutil.Process()
-    others = {child for child in own.children() if not is_helper(child)}
+    others = {member for member in own.children(recursive=True) if not is_helper(member)}
 
-    def look() -> set[psutil.Process]:
-        found = set(own.children()) - others
-        for child in list(found):
-            with suppress(psutil.NoSuchProcess):
-                found |= set(child.children(recursive=True))
-        return found
+    def look(below: psutil.Process = own) -> set[psutil.Process]:
+        found = set[psutil.Process]()
+        with suppress(psutil.NoSuchProcess):
+            found = set(below.children()) - others
+        return found.union(*(look(child) for child in found))
 
     return look
 
