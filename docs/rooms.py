@@ -57,22 +57,23 @@ def _reach(room: str, below: dict[str, set[str]]) -> set[str]:
     return below[room] | {further for lower in below[room] for further in _reach(lower, below)}
 
 
-# A call's way: where it is, the name there, and what happens. A test holds every name to the code.
+# The path of a call: where it is, the name there, and what happens. A test holds every name to the code.
 STEPS = (
     ("kit/frames.py", "Incoming", "a line becomes a message; what is not one is answered on the spot"),
     ("kit/stdio.py", "Connection", "which requests are running, and how the connection ends"),
-    ("kit/server.py", "Boundary", "finds the tool, runs it, and is the one place that catches everything"),
+    ("kit/server.py", "Boundary", "finds the tool, runs it, and turns whatever is raised into a fault"),
     ("kit/toolset.py", "_parse_arguments", "arguments become a typed input, or `invalid_params`"),
     ("servers/pytest/toolset.py", "build_toolset", "the tool: a function from its input to a verdict"),
     ("servers/pytest/execution.py", "execute", "what to run, and how the run's end becomes an answer"),
+    ("servers/pytest/session.py", "run_session", "one run of pytest: its pipes, its record, its deadline"),
     ("process/child.py", "start", "hands the command to a supervisor, with its pipes"),
     ("process/session.py", "RunSession", "keeps its streams moving, learns how it ended"),
     ("process/target/supervisor.py", "Run", "another process: the deadline, and the kill of the whole tree"),
-    ("servers/pytest/record.py", "Record", "what the worker inside pytest reported, line by line"),
+    ("servers/pytest/record.py", "Record", "fed all along by a pipe from the worker inside pytest, line by line"),
     ("servers/pytest/outputs.py", "TestRun", "the verdict"),
     ("kit/toolset.py", "check_answer", "proves that the verdict fits its schema"),
-    ("contract/dialects.py", "write", "a fault raised anywhere becomes the toolset's dialect"),
-    ("kit/frames.py", "Outgoing", "the response becomes bytes, whole frames only"),
+    ("contract/dialects.py", "write", "called by Boundary: a tool's fault in the toolset's dialect, any other as a JSON-RPC error"),
+    ("kit/frames.py", "Outgoing", "what the SDK made a message becomes bytes, whole frames only"),
 )
 
 
@@ -83,7 +84,7 @@ def draw_call() -> str:
     lines += [f"    s{number} --> s{number + 1}" for number in range(len(STEPS) - 3)]
     last = len(STEPS) - 1
     lines += [f"    s{last - 2} --> s{last}", f"    s{last - 1} --> s{last}"]
-    lines += [f"    s{number} -. Fault .-> s{last - 1}" for number in (3, 5, 7)]
+    lines += [f"    s{number} -. Fault .-> s{last - 1}" for number in (3, 5, 8)]
     return "\n".join([*lines, "```"])
 
 

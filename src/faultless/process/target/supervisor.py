@@ -169,7 +169,9 @@ class Run:
             while not self._reap():
                 if time.monotonic() >= self._phase_ends and not self._advance():
                     break
-                self._listen()
+                if self._phase is _Phase.KILLING:
+                    self._kill()
+                self._wait()
         except OSError:
             self._kill()  # as far as it goes; the warden adopts and kills the rest
             raise
@@ -215,8 +217,8 @@ class Run:
             return True
         self._timed_out = self._phase is _Phase.RUNNING
         count = self._ask_to_end(self._grace_seconds)
-        if not self._timed_out:  # or they did not outlive anybody
-            self._leftovers = max(1, count)  # somebody is there, even if too quick to be seen
+        if not self._timed_out:  # the command ended by itself: who is still there was left behind by it
+            self._leftovers = max(1, count)  # even if it is too quick to be seen
         return True
 
     def _enter(self, phase: str, seconds: float) -> None:
@@ -233,15 +235,15 @@ class Run:
         return len(members)
 
     def _kill(self) -> None:
+        """Again and again until nobody is left: a process may fork while its tree is killed."""
         for pid in self._tree.nearest():
             with suppress(OSError):  # it may have ended; if it is not ours, it is counted later
                 self._system.kill(pid, signal.SIGKILL)
 
-    def _listen(self) -> None:
-        """Wait for a child's end, an order or the phase's end."""
+    def _wait(self) -> None:
+        """Until a child ended, an order came, the phase is over or it is time to look again."""
         seconds = self._phase_ends - time.monotonic()
         if self._phase is _Phase.KILLING:
-            self._kill()
             seconds = min(seconds, _KILL_AGAIN_SECONDS)
         elif self._phase is not _Phase.RUNNING:
             seconds = min(seconds, _LOOK_AGAIN_SECONDS)

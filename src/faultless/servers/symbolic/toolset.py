@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import platform
 from importlib.metadata import version
-from pathlib import Path
 
 from faultless.contract import Dialect
 from faultless.kit.toolset import Call, Toolset
+from faultless.process import resident_bytes
 from faultless.servers.symbolic.engine import Engine
 from faultless.servers.symbolic.guidance import INSTRUCTIONS, make_prompts, make_resources
 from faultless.servers.symbolic.inputs import (
@@ -105,17 +105,8 @@ def build_toolset(settings: Settings) -> Toolset:
             crosshair_version=facts["crosshair_version"],
             z3_version=facts["z3_version"],
             platform=f"{platform.system()} {platform.release()} {platform.machine()}",
-            memory_usage_mb=round((_resident_bytes() + facts["parent_bytes"]) / 2**20, 1),
+            memory_usage_mb=round((resident_bytes(os.getpid()) + facts["parent_bytes"]) / 2**20, 1),
             isolation=Isolation(**describe_layers(facts["layers"])),
         )
 
     return toolset
-
-
-def _resident_bytes() -> int:
-    """Memory of this process; 0 where the system has no /proc."""
-    try:
-        pages = Path("/proc/self/statm").read_text().split()[1]
-    except OSError:
-        return 0
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
