@@ -69,10 +69,18 @@ STEPS = (
     ("process/child.py", "start", "hands the command to a supervisor, with its pipes"),
     ("process/session.py", "RunSession", "keeps its streams moving, learns how it ended"),
     ("process/target/supervisor.py", "Run", "another process: the deadline, and the kill of the whole tree"),
-    ("servers/pytest/record.py", "Record", "fed all along by a pipe from the worker inside pytest, line by line"),
+    (
+        "servers/pytest/record.py",
+        "Record",
+        "fed all along by a pipe from the worker inside pytest, line by line",
+    ),
     ("servers/pytest/outputs.py", "TestRun", "the verdict"),
     ("kit/toolset.py", "check_answer", "proves that the verdict fits its schema"),
-    ("contract/dialects.py", "write", "called by Boundary: a tool's fault in the toolset's dialect, any other as a JSON-RPC error"),
+    (
+        "contract/dialects.py",
+        "write",
+        "called by Boundary: a tool's fault in the toolset's dialect, any other as a JSON-RPC error",
+    ),
     ("kit/frames.py", "Outgoing", "what the SDK made a message becomes bytes, whole frames only"),
 )
 
