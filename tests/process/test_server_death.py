@@ -27,7 +27,7 @@ IsGone = Callable[..., bool]
 FindHelpers = Callable[[], list[psutil.Process]]
 
 SERVER = """
-import anyio, pathlib, sys
+import anyio, os, pathlib, signal, sys
 from faultless import process
 
 SCRIPT = '''
@@ -41,8 +41,11 @@ async def serve():
     spec = process.Spec(command=["sh", "-c", SCRIPT], cwd=pathlib.Path("/"), deadline_seconds=90, report=True)
     async with process.start(spec) as child:
         lines = aiter(child.report)
-        print(*[(await anext(lines)).decode() for _ in range(3)], flush=True)
-        await anyio.Event().wait() if sys.argv[1] == "stay" else None
+        numbers = [(await anext(lines)).decode() for _ in range(3)]
+        if sys.argv[1] == "fork" and os.fork() == 0:
+            signal.pause()
+        print(*numbers, flush=True)
+        await anyio.Event().wait() if sys.argv[1] != "leave" else None
 
 anyio.run(serve)
 """
@@ -63,6 +66,21 @@ def test_a_server_killed_outright_takes_every_descendant_with_it_within_2_second
         assert not any(map(is_gone, helpers))
         server.kill()
         assert all(is_gone(number, within_seconds=2) for number in helpers)
+
+
+def test_a_fork_of_a_killed_server_keeps_no_command_alive(is_gone: IsGone) -> None:
+    server, tree = start_server("fork")
+    with server:
+        (fork,) = [
+            child for child in psutil.Process(server.pid).children() if "import anyio" in child.cmdline()[2]
+        ]
+        assert len(tree) == 3
+        server.kill()
+        try:
+            assert all(is_gone(number, within_seconds=2) for number in tree)
+            assert not is_gone(fork.pid)
+        finally:
+            fork.kill()
 
 
 def test_a_server_that_ends_leaves_nobody(is_gone: IsGone) -> None:

@@ -84,7 +84,7 @@ class Endpoint:
         found = self.child.describe()
         if found["signal"] is None and found["exit_code"] is None:
             if self.child.exited.is_set() and not self.child.was_ended:
-                message = "the server was gone: what supervised it was killed"
+                message = "the process that supervised the server was killed, so its fate is not known"
                 return Fault(FaultKind.CRASH, message, details=found, layer="transport")
             return _lost("the server closed its output without exiting", stderr=found["stderr"])
         how = (

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
+from faultless.process.forks import let_go_in_forks
 from faultless.process.target import wire
 from faultless.process.target.system import resident_bytes
 
@@ -86,6 +87,12 @@ class SupervisorHandle:
     run: int
     control: socket.socket
 
+    def __post_init__(self) -> None:
+        let_go_in_forks(self)
+
+    def list_descriptors(self) -> list[int]:
+        return _list_open(self.control)
+
     def is_quiet(self) -> bool:
         """An idle supervisor says nothing; one that was killed is at its end."""
         try:
@@ -95,6 +102,11 @@ class SupervisorHandle:
         except OSError:
             pass
         return False
+
+
+def _list_open(held: socket.socket | None) -> list[int]:
+    number = held.fileno() if held is not None else -1
+    return [number] if number >= 0 else []
 
 
 class Launcher:
@@ -117,6 +129,10 @@ class Launcher:
         self._warden: subprocess.Popen[bytes] | None = None
         self._door: socket.socket | None = None
         self._owner = os.getpid()
+        let_go_in_forks(self)
+
+    def list_descriptors(self) -> list[int]:
+        return _list_open(self._door)
 
     def get_ready(self) -> None:
         """Start the warden and a supervisor while there is time. If that fails, the first command says so."""

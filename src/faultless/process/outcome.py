@@ -73,7 +73,7 @@ def lose(spec: Spec) -> Fault:
     return Fault(
         FaultKind.CRASH,
         f"the process that supervised {show_program(spec)} was killed, so its fate is not known",
-        hint="does the command kill its parent? It was stopped, but part of its work may be done",
+        hint="does it kill its parents? It was stopped unless both were killed; part of its work may be done",
         details=describe(spec),
     )
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from faultless.process.capture import Capture, Captured
+from faultless.process.forks import let_go_in_forks
 from faultless.process.lines import LineSplitter
 from faultless.process.outcome import finish, lose, lose_touch, refuse
 from faultless.process.readiness import until_readable, until_writable
@@ -50,6 +51,7 @@ class Pipes:
     def __init__(self, kernel: Kernel, spec: Spec) -> None:
         self._kernel = kernel
         self._open: set[int] = set()
+        let_go_in_forks(self)
         self.ours: dict[int, int] = {}
         """By the number the other end has in the command."""
         self.theirs: dict[int, int] = {}
@@ -75,6 +77,9 @@ class Pipes:
         ours, theirs = reversed(ends) if number == STDIN else ends
         os.set_blocking(ours, False)
         self.ours[number], self.theirs[number] = ours, theirs
+
+    def list_descriptors(self) -> set[int]:
+        return self._open
 
     def close_theirs(self) -> None:
         for descriptor in self.theirs.values():
