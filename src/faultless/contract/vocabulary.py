@@ -225,6 +225,7 @@ VOCABULARY = (
         names="engine_failure solver",
         phrases=(r"\binternalerror>",),
     ),
+    Said(FaultKind.TOOL_FAILED, names="tool_failure"),
     Said(
         FaultKind.INTERNAL,
         names="internal_server internal_failure unhandled_exception",
