@@ -230,6 +230,7 @@ def test_split_sends_only_standard_codes(kind: FaultKind) -> None:
 
     assert isinstance(reply, ErrorReply)
     assert reply.code == (-32602 if FACTS[kind].code == -32602 else -32603)
+    assert reply.message == ("m" if reply.code == -32602 else "Internal error: m")
     assert reply.data["kind"] == kind
 
 
@@ -243,3 +244,19 @@ def test_an_unknown_tool_is_the_same_error_in_every_dialect(dialect: Dialect, as
     assert isinstance(reply, ErrorReply)
     assert reply == write(fault, Dialect.JSONRPC)
     assert reply.code == -32602
+
+
+def test_internal_from_a_stranger_is_called_their_bug_and_a_hint_of_theirs_stays() -> None:
+    told = read({"error": {"code": -32603, "message": "boom"}}).fault
+    hinted = read({"error": {"code": -32603, "message": "boom", "data": {"hint": "wait"}}}).fault
+    ours = read(to_response(write(Fault(FaultKind.INTERNAL, "boom"), Dialect.JSONRPC))).fault
+
+    assert told is not None
+    assert (told.kind, told.hint) == (
+        FaultKind.INTERNAL,
+        "a bug in that server: report it to its maintainers",
+    )
+    assert hinted is not None
+    assert hinted.hint == "wait"
+    assert ours is not None
+    assert ours.hint is None

@@ -319,6 +319,7 @@ _SHORTEST_SENTENCE = 80
 _SYSTEM_FAILURE = "Internal error: "
 _SERVER_BUG = "Internal server error: "
 _LEFT_OUT = " […] "
+_MENDABLE = [kind.value for kind in FaultKind if choose_split_code(kind) == INVALID_PARAMS_CODE]
 
 
 def _put_together(fault: Fault, data: dict[str, Json] | None = None) -> str:
@@ -353,7 +354,7 @@ def _take_apart(message: str, data: dict[str, Json]) -> str:
 
 def _is_system_failure(data: dict[str, Json]) -> bool:
     """Of the two dialects that send JSON-RPC errors, only `split` has no `error_type`."""
-    return "error_type" not in data
+    return "error_type" not in data and data.get("kind") not in _MENDABLE
 
 
 # `status` is read first: it alone carries a tool's own fields, which may be named like marks of the others.

@@ -225,13 +225,13 @@ VOCABULARY = (
         names="engine_failure solver",
         phrases=(r"\binternalerror>",),
     ),
-    Said(FaultKind.TOOL_FAILED, names="tool_failure"),
     Said(
         FaultKind.INTERNAL,
         names="internal_server internal_failure unhandled_exception",
         phrases=(r"\binternal (server )?error\b|\bunhandled exception\b",),
         vaguely="-32603",
     ),
+    Said(FaultKind.TOOL_FAILED, names="tool_failure"),
     Said(
         FaultKind.UPSTREAM_ERROR,
         names="bad_gateway upstream_failure api upstream external_service http",

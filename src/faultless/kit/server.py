@@ -33,6 +33,8 @@ Context: TypeAlias = ServerRequestContext[Any, Any]
 T = TypeVar("T")
 
 _SUBSCRIPTIONS_AT_MOST = 16
+_NAMES_AT_MOST = 400
+"""Characters of the names of tools in a hint."""
 
 
 class Boundary:
@@ -212,9 +214,18 @@ def _unknown_tool(name: str, tools: Mapping[str, Tool]) -> Fault:
     return Fault(
         FaultKind.UNKNOWN_TOOL,
         f"Unknown tool: {shown!r}{did_you_mean(name, tools)}",
-        hint=f"the tools are: {', '.join(tools)}",
+        hint=f"the tools are: {_list_names(tools)}",
         details={"field": "name", "detail": "no tool has that name", "received_value": shown},
     )
+
+
+def _list_names(tools: Mapping[str, Tool]) -> str:
+    """As many as leave room for the rest of a message."""
+    names = ", ".join(tools)
+    if len(names) <= _NAMES_AT_MOST:
+        return names
+    shown = names[:_NAMES_AT_MOST].rpartition(", ")[0]
+    return f"{shown} and {len(tools) - len(shown.split(', '))} more"
 
 
 def _listed(tool: Tool) -> types.Tool:

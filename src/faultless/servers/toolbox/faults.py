@@ -91,7 +91,7 @@ def find_fault(definition: Definition, finished: Finished, details: dict[str, Js
         return Fault(
             FaultKind.TOOL_FAILED,
             f"{definition.name} failed with exit code {finished.exit_code}{complaint}",
-            hint="output and details.stderr say what the tool found wrong",
+            hint="correct what it complains about, then call again",
             details=details,
         )
     return None
