@@ -231,7 +231,10 @@ VOCABULARY = (
         phrases=(r"\binternal (server )?error\b|\bunhandled exception\b",),
         vaguely="-32603",
     ),
-    Said(FaultKind.TOOL_FAILED, names="tool_failure"),
+    Said(
+        FaultKind.TOOL_FAILED,
+        names="tool_failure",
+    ),
     Said(
         FaultKind.UPSTREAM_ERROR,
         names="bad_gateway upstream_failure api upstream external_service http",
