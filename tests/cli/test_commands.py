@@ -44,13 +44,34 @@ def test_config_prints_json_for_the_client_and_says_where_it_goes(
     client: str, key: str, tmp_path: Path
 ) -> None:
     finished = faultless("config", client, SERVER, "--root", str(tmp_path), "--engine", "a b")
-    entry = json.loads(finished.stdout)[key]["fixture-server"]
+    lines = finished.stdout.splitlines()
+    comments = [line for line in lines if line.strip().startswith("//")]
+    entry = json.loads("".join(line for line in lines if line not in comments))[key]["fixture-server"]
     assert Path(entry["command"]).is_absolute()
     assert entry["args"][-4:] == ["--root", str(tmp_path.resolve()), "--engine", "a b"]
     assert "json" in finished.stderr
+    assert entry["args"][-6:-4] == ["--faults", "result"]
+    assert "only the message of a JSON-RPC error" in (
+        "".join(comments) if client == "vscode" else finished.stderr
+    )
     assert ("claude mcp add --transport stdio fixture-server -- " in finished.stderr) == (
         client == "claude-code"
     )
+
+
+def test_config_leaves_the_shape_of_faults_to_whoever_names_it() -> None:
+    finished = faultless("config", "vscode", SERVER, "--faults", "native")
+    [entry] = json.loads(finished.stdout)["servers"].values()
+    assert entry["args"].count("--faults") == 1
+    assert entry["args"][entry["args"].index("--faults") + 1] == "native"
+
+
+def test_what_config_prints_has_faults_answered_as_results(tmp_path: Path) -> None:
+    finished = faultless("config", "claude-code", SERVER)
+    [entry] = json.loads(finished.stdout)["mcpServers"].values()
+    with WireClient([entry["command"], *entry["args"]], cwd=tmp_path) as client:
+        answer = client.open("handshake").call("judge_work", {"good": 5})
+    assert answer["result"]["isError"] is True
 
 
 @pytest.mark.parametrize("name", ["fixture_server.py:server", "fixture_server:toolset"])

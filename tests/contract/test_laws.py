@@ -31,7 +31,17 @@ FORMS = pytest.mark.parametrize(
     ("dialect", "as_result"), [(dialect, as_result) for dialect in Dialect for as_result in (False, True)]
 )
 
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+characters = st.characters(exclude_categories=["Cs"])
+texts = st.text(characters, max_size=30)
+endings = st.sampled_from(
+    ["", ".", "?", ". Hint: ", " Hint: do otherwise", "do otherwise", "Internal error: "]
+)
+sentences = st.builds(
+    lambda start, times, end: start * times + end,
+    texts | endings | st.just("Internal server error: it broke"),
+    st.sampled_from([1, 1, 100]),
+    endings,
+)
 numbers = st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False)
 json_values: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | numbers | texts,
@@ -54,8 +64,8 @@ telling_names = st.sampled_from(
 )
 fault_parts = st.fixed_dictionaries(
     {
-        "message": texts,
-        "hint": st.none() | texts,
+        "message": sentences,
+        "hint": st.none() | sentences | st.just("do otherwise"),
         "details": st.dictionaries(telling_names | texts, json_values, max_size=5),
         "retry_after_seconds": st.none() | st.integers(0, 10**6) | st.floats(0, 1e6),
     }
@@ -100,12 +110,41 @@ def assert_reads_back(fault: Fault, response: dict[str, Any]) -> None:
 
     assert reading.certainty is Certainty.DECLARED
     assert_same_fault(reading.fault, fault)
-    if "result" in response:  # clients drop one half or the other
-        result = response["result"]
-        text_alone = {"result": {"content": result["content"], "isError": True}}
-        structure_alone = {"result": {"content": [], "structuredContent": result["structuredContent"]}}
-        assert_same_fault(read(text_alone).fault, fault)
-        assert_same_fault(read(structure_alone).fault, fault)
+    if "result" in response and "_meta" not in response["result"]:  # one text block says it all
+        (block,) = response["result"]["content"]
+        assert_same_fault(read({"result": {"content": [block]}}).fault, fault)
+        structured = {"content": [], "structuredContent": json.loads(block["text"])}
+        assert_same_fault(read({"result": structured}).fault, fault)  # where others put it
+
+
+@FORMS
+@per_form
+@given(parts=fault_parts, empty=empties)
+def test_a_fault_in_a_result_is_flagged_and_has_no_structured_half(
+    dialect: Dialect, as_result: bool, parts: dict[str, Any], empty: dict[str, Json]
+) -> None:
+    for kind in FaultKind:
+        result = write_any(Fault(kind, **parts), dialect, empty, as_result=as_result).get("result")
+        assert result is None or (result["isError"] is True and "structuredContent" not in result)
+
+
+@FORMS
+@per_form
+@given(parts=fault_parts)
+def test_the_message_of_an_error_ends_with_the_hint_and_fits_where_the_hint_does(
+    dialect: Dialect, as_result: bool, parts: dict[str, Any]
+) -> None:
+    fault = Fault(FaultKind.CRASH, **parts)
+    reply = write(fault, dialect, as_result=as_result)
+    if isinstance(reply, ErrorReply):
+        said = reply.message
+    elif reply.texts:
+        said = reply.texts[-1]
+    else:
+        return
+
+    assert said.endswith(fault.hint or "")
+    assert len(said) <= max(600, 100 + len(fault.hint or ""))
 
 
 @pytest.mark.parametrize("name", ["kind", "message", "hint", "details", "retry_after_seconds"])

@@ -1,5 +1,6 @@
 """Declaring tools, through the in-memory client in both eras."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,9 @@ import anyio
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from faultless import Answer, Arguments, Call, Dialect, Toolset
+from faultless import Answer, Arguments, Call, Dialect, Fault, FaultKind, Toolset
 from faultless.kit.testing import ERAS, Era, connect, golden
+from faultless.kit.toolset import Annotations, Output, Tool
 from tests.wire.specimen import specimen
 
 pytestmark = pytest.mark.anyio
@@ -115,3 +117,26 @@ async def test_arguments_that_break_the_schema_never_reach_the_tool(arguments: M
         with pytest.raises(MCPError) as raised:
             await client.call_tool("ask", dict(arguments))
     assert raised.value.code == -32602
+
+
+async def test_a_new_toolset_needs_no_dialect_and_names_only_some_of_many_tools() -> None:
+    toolset = Toolset("many", version="1")
+
+    async def run(_: dict[str, Any], __: Call) -> Output:
+        raise Fault(FaultKind.NOT_FOUND, "no such row", hint="list the rows")
+
+    for number in range(100):
+        harmless = Annotations(read_only=True, idempotent=True, destructive=False, open_world=False)
+        toolset.add(Tool(f"tool_number_{number}", "", {"type": "object"}, None, harmless, run))
+    async with connect(toolset) as client:
+        result = await client.call_tool("tool_number_7", {})
+        with pytest.raises(MCPError) as refused:
+            await client.call_tool("something_else", {})
+
+    assert result.is_error
+    (block,) = result.content
+    assert json.loads(block.text)["error"] == "not_found"  # type: ignore[union-attr]  # it is text
+    message = refused.value.error.message
+    assert message.startswith("Unknown tool: 'something_else'")
+    assert message.endswith(", tool_number_24 and 75 more")
+    assert len(message) <= 600

@@ -22,7 +22,7 @@ for kind in FaultKind:
             if isinstance(reply, ErrorReply):
                 response = {'error': {'code': reply.code, 'message': reply.message, 'data': reply.data}}
             else:
-                response = {'result': {'content': [], 'structuredContent': reply.payload, 'isError': True}}
+                response = {'result': reply.to_result()}
             fault = read(response).fault
             if fault is None or (fault.kind, fault.message, fault.hint, fault.details) != (kind, 'm', 'h', {'a': 1}):
                 raise SystemExit(f'{kind} in {dialect}: {fault!r}')
@@ -69,7 +69,7 @@ def list_tools(*flags: str) -> list[dict[str, Any]]:
 
 
 def test_every_fault_is_written_and_read_in_every_dialect() -> None:
-    assert run("-OO", "-c", EVERY_FAULT) == "168 rate_limited\n"
+    assert run("-OO", "-c", EVERY_FAULT) == "176 rate_limited\n"
 
 
 def test_the_command_line_helps_with_the_same_words() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from faultless.cli.lookup import import_folder, split
 from faultless.cli.options import ByServer, ServerCommand, server_command, serving_arguments, serving_options
@@ -18,11 +20,42 @@ if TYPE_CHECKING:
 
     from faultless.kit.command import ServerKind
 
-PLACES = {
-    "claude-code": ("mcpServers", ".mcp.json in the project"),
-    "claude-desktop": ("mcpServers", "claude_desktop_config.json (Settings, Developer, Edit Config)"),
-    "vscode": ("servers", ".vscode/mcp.json in the workspace"),
-    "cursor": ("mcpServers", ".cursor/mcp.json in the project, or ~/.cursor/mcp.json"),
+
+@dataclass(frozen=True, slots=True)
+class _Client:
+    key: str
+    """Under which its settings list servers."""
+    place: str
+    shows: str
+    """What becomes of a JSON-RPC error there: the reason for asking for results."""
+    names_transport: bool = False
+    takes_comments: bool = False
+
+
+_CLIENTS = {
+    "claude-code": _Client(
+        "mcpServers",
+        ".mcp.json in the project",
+        "Claude Code shows the model only the message of a JSON-RPC error",
+        names_transport=True,
+    ),
+    "claude-desktop": _Client(
+        "mcpServers",
+        "claude_desktop_config.json (Settings, Developer, Edit Config)",
+        "Claude Desktop may show the model only the message of a JSON-RPC error",
+    ),
+    "vscode": _Client(
+        "servers",
+        ".vscode/mcp.json in the workspace",
+        "VS Code shows the model only the message of a JSON-RPC error",
+        names_transport=True,
+        takes_comments=True,
+    ),
+    "cursor": _Client(
+        "mcpServers",
+        ".cursor/mcp.json in the project, or ~/.cursor/mcp.json",
+        "Cursor may show the model only the message of a JSON-RPC error",
+    ),
 }
 HELP = """\
 Print the snippet that makes CLIENT start the server NAME from this installation.
@@ -32,47 +65,58 @@ Print the snippet that makes CLIENT start the server NAME from this installation
   faultless config vscode pytest --root ~/project > .vscode/mcp.json
 
 The JSON goes to standard output, where to put it to standard error. The root is the current folder unless
---root names another; other options of `serve` are taken over too.
+--root names another; other options of `serve` are taken over too. Without --faults it is what CLIENT shows
+best: results, where it shows only the message of a JSON-RPC error.
 """
 
 
-def make_for(client: str) -> click.Command:
+def make_for(title: str) -> click.Command:
+    client = _CLIENTS[title]
+
     def make(name: str, kind: ServerKind) -> click.Command:
         options = serving_options(kind)
 
         @click.pass_context
         def config(ctx: click.Context, /, root: str, **_others: Any) -> None:  # noqa: ANN401 - taken over by name
-            words = server_command(name, serving_arguments(ctx, options, Root(root).path))
+            is_chosen = ctx.get_parameter_source("faults") is ParameterSource.COMMANDLINE
+            best = [] if is_chosen else ["--faults", "result"]
+            words = server_command(name, [*best, *serving_arguments(ctx, options, Root(root).path)])
             # The client starts it elsewhere, where a module of the current folder would not be found.
             local = ":" in name and not split(name)[0].endswith(".py")
             folders = {"PYTHONPATH": import_folder(name)} if local else {}
-            _print_snippet(client, re.sub(r"[^\w-]", "-", kind.name), words, folders)
+            entry: dict[str, Any] = {"type": "stdio"} if client.names_transport else {}
+            entry |= {"command": words[0], "args": words[1:]} | ({"env": folders} if folders else {})
+            server = re.sub(r"[^\w-]", "-", kind.name)
+            if title == "claude-code":
+                _print_command(server, words, folders)
+            click.echo(f"put this into {client.place}:", err=True)
+            _print_snippet(client, {client.key: {server: entry}}, None if is_chosen else client.shows)
 
         return ServerCommand(name, kind, params=[*options], callback=config, help=HELP)
 
-    return ByServer(client, make, help=HELP, short_help=PLACES[client][1])
+    return ByServer(title, make, help=HELP, short_help=client.place)
 
 
-def _print_snippet(client: str, title: str, words: Sequence[str], environment: dict[str, str]) -> None:
-    key, place = PLACES[client]
-    entry: dict[str, Any] = {"command": words[0], "args": list(words[1:])}
-    if client in {"vscode", "claude-code"}:
-        entry = {"type": "stdio", **entry}
-    if environment:
-        entry["env"] = environment
-    if client == "claude-code":
-        setting = [word for pair in environment.items() for word in ("--env", "=".join(pair))]
-        command = ["claude", "mcp", "add", *setting, "--transport", "stdio", title, "--", *words]
-        click.echo(f"run:  {shlex.join(command)}", err=True)
-        click.echo(f"or put this into {place}:", err=True)
-    else:
-        click.echo(f"put this into {place}:", err=True)
-    click.echo(json.dumps({key: {title: entry}}, indent=2))
+def _print_command(server: str, words: Sequence[str], environment: dict[str, str]) -> None:
+    setting = [word for pair in environment.items() for word in ("--env", "=".join(pair))]
+    command = ["claude", "mcp", "add", *setting, "--transport", "stdio", server, "--", *words]
+    click.echo(f"run:  {shlex.join(command)}\nor", err=True)
+
+
+def _print_snippet(client: _Client, snippet: dict[str, Any], reason: str | None) -> None:
+    text = json.dumps(snippet, indent=2)
+    if reason is not None:
+        told = f"--faults result: {reason}, but the text of a result"
+        if client.takes_comments:
+            text = text.replace("{\n", f"{{\n  // {told}\n", 1)
+        else:
+            click.echo(f"({told})", err=True)
+    click.echo(text)
 
 
 command = click.Group(
     "config",
-    commands={client: make_for(client) for client in PLACES},
+    commands={title: make_for(title) for title in _CLIENTS},
     help=HELP,
     subcommand_metavar="CLIENT NAME [OPTIONS]...",
 )

@@ -2,10 +2,15 @@
 
 A toolset declares its dialect; its code never sees it. Every dialect carries `kind`, `hint` and
 `retry_after_seconds` beside its own names, so that reading gives back exactly the fault that was written.
+
+Most clients show the model one thing only: the text of a result, or the message of a JSON-RPC error. So each
+of them says it all. A result carries no `structuredContent`: the TypeScript SDK 1.x holds it against the
+tool's output schema even on errors, and then shows nothing of the fault.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -74,6 +79,14 @@ class ResultReply:
     """A fault written as a result that says it is one."""
 
     payload: dict[str, Json]
+    texts: tuple[str, ...] = ()
+    """What is said in place of the payload, which then stands in `_meta`."""
+
+    def to_result(self) -> dict[str, Json]:
+        whole = json.dumps(self.payload, ensure_ascii=False, separators=(",", ":"))
+        blocks: list[Json] = [{"type": "text", "text": text} for text in self.texts or (whole,)]
+        result: dict[str, Json] = {"content": blocks, "isError": True}
+        return {**result, "_meta": self.payload} if self.texts else result
 
 
 Reply: TypeAlias = ErrorReply | ResultReply
@@ -186,7 +199,7 @@ class _JsonRpcForm:
         data = _JsonRpcForm.write_data(fault)
         if as_result:
             return ResultReply({"message": fault.message, **data})
-        return ErrorReply(fault.facts.code, fault.message, data)
+        return _write_error(fault.facts.code, fault, data)
 
     @staticmethod
     def write_data(fault: Fault) -> dict[str, Json]:
@@ -205,11 +218,26 @@ class _JsonRpcForm:
     def read(payload: dict[str, Json]) -> Fault | None:
         if "error_type" not in payload or not payload.keys() & {"timeout_exceeded", *REFUSAL_FIELDS}:
             return None
-        return read_data(payload, payload.get("message"))
+        return _read_fields(payload, payload.get("message"))
+
+
+def _write_error(code: int, fault: Fault, data: dict[str, Json]) -> ErrorReply:
+    """The message says it all; where it cannot be taken apart again, `data.message` has the fault's own."""
+    message = _put_together(fault, data)
+    if _take_apart(message, data) != fault.message:
+        data = {**data, "message": fault.message}
+    return ErrorReply(code, message, data)
 
 
 def read_data(data: dict[str, Json], message: object) -> Fault | None:
     """Read a JSON-RPC error of `jsonrpc`, or of `split`, whose details all stand under `details`."""
+    told = data.get("message")
+    if not isinstance(told, str):
+        told = _take_apart(message, data) if isinstance(message, str) else None
+    return _read_fields(data, told)
+
+
+def _read_fields(data: dict[str, Json], message: object) -> Fault | None:
     displaced = data.get("details") or {}
     if not isinstance(displaced, dict):
         return None
@@ -223,9 +251,10 @@ OUTPUT = "output"
 class _SplitForm:
     """A system failure is a JSON-RPC error, a tool that ran and failed is a result.
 
-    A fault whose details carry `output` comes from a tool that ran; the result holds that output with the
-    fault beside it. For the rest the JSON-RPC code is a standard one: -32602 where the caller can mend the
-    call, -32603 for everything else; `data.kind` says which.
+    A fault whose details carry `output` comes from a tool that ran. Its output is the first block, unchanged;
+    the next one says what is wrong, and is the first where nothing was printed; `_meta` has the fault.
+    For the rest the JSON-RPC code is a standard one: -32602 where the caller can mend the call, -32603 for
+    everything else; `data.kind` says which.
     """
 
     @staticmethod
@@ -236,29 +265,96 @@ class _SplitForm:
             "hint": fault.hint,
             "retry_after_seconds": fault.retry_after_seconds,
         }
-        if as_result or OUTPUT in fault.details:
-            rest: dict[str, Json] = {name: value for name, value in fault.details.items() if name != OUTPUT}
-            typed = {"message": fault.message, **fields, "details": rest}
-            return ResultReply({OUTPUT: fault.details.get(OUTPUT), "fault": typed})
+        if OUTPUT in fault.details:
+            return _SplitForm._write_run(fault, fields)
+        if as_result:
+            return ResultReply({"fault": {"message": fault.message, **fields, "details": fault.details}})
         if fault.kind in REFUSALS:
             fields = _JsonRpcForm.write_data(fault)
         else:
             fields["details"] = fault.details
-        return ErrorReply(choose_split_code(fault.kind), fault.message, fields)
+        return _write_error(choose_split_code(fault.kind), fault, fields)
+
+    @staticmethod
+    def _write_run(fault: Fault, fields: dict[str, Json]) -> ResultReply:
+        output, details = fault.details[OUTPUT], fault.details
+        said = _put_together(fault)
+        texts: tuple[str, ...] = (said,)
+        if isinstance(output, str) and output.strip():
+            texts = (output, said)
+            details = {name: value for name, value in details.items() if name != OUTPUT}
+        return ResultReply({"fault": {"message": fault.message, **fields, "details": details}}, texts)
 
     @staticmethod
     def read(payload: dict[str, Json]) -> Fault | None:
         typed = payload.get("fault")
-        if OUTPUT not in payload or not is_object(typed):
+        if len(payload) > 1 or not is_object(typed):
             return None
-        details = typed.get("details")
-        if not is_object(details):
-            return None
-        return _restore(typed, typed.get("message"), {**details, OUTPUT: payload[OUTPUT]})
+        return _restore(typed, typed.get("message"), typed.get("details"))
+
+
+def read_meta(result: dict[str, Json]) -> Fault | None:
+    """Read back a fault that stands in a result's `_meta`: a tool ran and failed."""
+    meta = result.get("_meta")
+    typed = meta.get("fault") if is_object(meta) else None
+    details = typed.get("details") if is_object(typed) else None
+    if not is_object(typed) or not is_object(details):
+        return None
+    if OUTPUT not in details:
+        content = result.get("content")
+        first = content[0] if isinstance(content, list) and content else None
+        details = {**details, OUTPUT: first.get("text") if is_object(first) else None}
+    return _restore(typed, typed.get("message"), details)
 
 
 def choose_split_code(kind: FaultKind) -> int:
     return INVALID_PARAMS_CODE if kind.facts.code == INVALID_PARAMS_CODE else INTERNAL_ERROR_CODE
+
+
+# The message of a JSON-RPC error
+
+_LONGEST_MESSAGE = 600
+_SHORTEST_SENTENCE = 80
+"""What is left of a sentence whatever the length of its hint: a hint is never cut."""
+_SYSTEM_FAILURE = "Internal error: "
+_SERVER_BUG = "Internal server error: "
+_LEFT_OUT = " […] "
+_MENDABLE = [kind.value for kind in FaultKind if choose_split_code(kind) == INVALID_PARAMS_CODE]
+
+
+def _put_together(fault: Fault, data: dict[str, Json] | None = None) -> str:
+    """The sentence, and the hint as its last one; what is cut is the middle of the sentence."""
+    sentence, hint = fault.message, fault.hint or ""
+    if data is not None and _is_system_failure(data):
+        sentence = _SYSTEM_FAILURE + sentence.removeprefix(_SYSTEM_FAILURE).removeprefix(_SERVER_BUG)
+    if hint and not sentence.endswith(hint):
+        end = f" Hint: {hint}" if sentence.endswith((".", "!", "?")) else f". Hint: {hint}"
+    else:
+        sentence, end = sentence.removesuffix(hint), hint
+    room = max(_LONGEST_MESSAGE - len(end), _SHORTEST_SENTENCE)
+    if len(sentence) > room:
+        tail = room // 3
+        sentence = f"{sentence[: room - tail - len(_LEFT_OUT)]}{_LEFT_OUT}{sentence[-tail:]}"
+    return sentence + end
+
+
+def _take_apart(message: str, data: dict[str, Json]) -> str:
+    """The sentence alone, of a message whose last one is the hint that `data` holds."""
+    if _is_system_failure(data):
+        message = message.removeprefix(_SYSTEM_FAILURE)
+    hint = data.get("hint")
+    if not isinstance(hint, str) or not hint:
+        return message
+    for joint in (". Hint: ", " Hint: ", ". ", " "):
+        sentence = message.removesuffix(joint + hint)
+        if sentence and sentence != message:
+            return sentence
+    return message
+
+
+def _is_system_failure(data: dict[str, Json]) -> bool:
+    """Of the two dialects that send JSON-RPC errors, only `split` has no `error_type`."""
+    return "error_type" not in data and data.get("kind") not in _MENDABLE
 
 
 # `status` is read first: it alone carries a tool's own fields, which may be named like marks of the others.

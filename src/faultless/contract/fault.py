@@ -87,10 +87,16 @@ class FaultKind(StrEnum):
     INTERRUPTED = "interrupted", Retry.YES, "stopped from outside"
     CRASH = "crash", Retry.MAYBE, "killed by a signal, or an exit code out of range"
     ENGINE_ERROR = "engine_error", Retry.MAYBE, "the engine malfunctioned"
+    TOOL_FAILED = "tool_failed", Retry.MAYBE, "the tool ran and says it failed; no more is known"
     UPSTREAM_ERROR = "upstream_error", Retry.MAYBE, "a service refused or failed"
     OUTCOME_UNKNOWN = "outcome_unknown", Retry.NEVER_BLINDLY, "a side effect may or may not have happened"
     UNAVAILABLE = "unavailable", Retry.LATER, "a process will not start, a server cannot be reached"
-    INTERNAL = "internal", Retry.REPORT_IT, "a bug in faultless", INTERNAL_ERROR_CODE
+    INTERNAL = (
+        "internal",
+        Retry.REPORT_IT,
+        "a bug in the server that says so; read from a stranger: theirs",
+        INTERNAL_ERROR_CODE,
+    )
 
 
 FACTS = {kind: kind.facts for kind in FaultKind}

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from faultless.contract.dialects import read_data, read_payload
+from faultless.contract.dialects import read_data, read_meta, read_payload
 from faultless.contract.portable import is_object
 from faultless.contract.strangers import (
     OPENINGS,
@@ -85,6 +85,8 @@ def _find_fault(envelope: _Envelope) -> _Finding | None:
     """What the protocol or one of our dialects declares, then what has the shape of a failure."""
     if envelope.error is not None:
         return _read_rpc_error(envelope.error)
+    if envelope.written is not None:
+        return _Finding(envelope.written, Certainty.DECLARED, "dialect")
     for payload in envelope.payloads:
         if written := read_payload(payload):
             return _Finding(written, Certainty.DECLARED, "dialect")
@@ -168,6 +170,8 @@ _RESULT_MARKS = frozenset({"content", "structuredContent", "isError"})
 class _Envelope:
     error: object = None
     """The JSON-RPC error, if there is one."""
+    written: Fault | None = None
+    """The fault beside a tool's own output."""
     flagged: bool = False
     payloads: list[dict[str, Json]] = field(default_factory=list)
     """Every JSON object in the answer, the most trustworthy first."""
@@ -213,6 +217,7 @@ def _open_result(result: dict[str, Json]) -> _Envelope:
         if isinstance(text := bare.get("text"), str):
             texts.append(text)
     return _Envelope(
+        written=read_meta(result),
         flagged=result.get("isError") is True,
         payloads=[payload for value in values for payload in _unwrap(value)],
         rows=next((value for value in values if isinstance(value, list)), []),

@@ -114,6 +114,8 @@ OPENINGS = {
 }
 
 _SILENT = "The server reported a failure and gave no reason."
+# Where a stranger names none and the kind has one: what `internal` blames is the stranger.
+_NEXT_MOVES = {FaultKind.INTERNAL: "a bug in that server: report it to its maintainers"}
 
 # Field names, the most telling first.
 _MESSAGES = ("message", "error_description", "error_message", "errorMessage", "detail", "msg", "description")
@@ -168,7 +170,7 @@ def explain(payload: dict[str, Json], prose: str = "", code: int | None = None) 
     return Fault(
         kind,
         clean(words) or _SILENT,
-        hint=clean(hint) if hint else None,
+        hint=clean(hint) if hint else _NEXT_MOVES.get(kind),
         details=make_portable_object(rest),
         retry_after_seconds=_find_wait(fields, telling),
         origin="peer",

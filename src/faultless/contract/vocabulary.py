@@ -232,6 +232,10 @@ VOCABULARY = (
         vaguely="-32603",
     ),
     Said(
+        FaultKind.TOOL_FAILED,
+        names="tool_failure",
+    ),
+    Said(
         FaultKind.UPSTREAM_ERROR,
         names="bad_gateway upstream_failure api upstream external_service http",
         numbers="502",

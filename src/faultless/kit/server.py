@@ -16,9 +16,8 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, ValidationError
-from pydantic_core import to_json
 
-from faultless.contract import Dialect, ErrorReply, Fault, FaultKind, Json, clean, write
+from faultless.contract import Dialect, ErrorReply, Fault, FaultKind, clean, write
 from faultless.contract.text import did_you_mean
 from faultless.kit import log
 from faultless.kit.offers import offers, refuse_cursor
@@ -34,6 +33,8 @@ Context: TypeAlias = ServerRequestContext[Any, Any]
 T = TypeVar("T")
 
 _SUBSCRIPTIONS_AT_MOST = 16
+_NAMES_AT_MOST = 400
+"""Characters of the names of tools in a hint."""
 
 
 class Boundary:
@@ -107,9 +108,7 @@ class Boundary:
                 raise self.toolset.left_out.get(params.name) or _unknown_tool(params.name, self.toolset.tools)
             output = await self._contain(self._run(tool, params.arguments or {}, call))
             outcome = "answered"
-            return _result(
-                output.text, output.payload, call.meta, is_error=False, content=list(output.content) or None
-            )
+            return _answered(output, call)
         except Fault as fault:
             outcome = fault.kind.value
             return self._written(fault, tool, call)
@@ -167,8 +166,7 @@ class Boundary:
         )
         if isinstance(reply, ErrorReply):
             raise MCPError(reply.code, reply.message, reply.data)
-        text = to_json(reply.payload).decode()
-        return _result(text, reply.payload, call.meta, is_error=True)
+        return _framed(reply.to_result(), call)
 
     def _internal(self, unforeseen: BaseException) -> Fault:
         error_id = secrets.token_hex(6)
@@ -216,9 +214,18 @@ def _unknown_tool(name: str, tools: Mapping[str, Tool]) -> Fault:
     return Fault(
         FaultKind.UNKNOWN_TOOL,
         f"Unknown tool: {shown!r}{did_you_mean(name, tools)}",
-        hint=f"the tools are: {', '.join(tools)}",
+        hint=f"the tools are: {_list_names(tools)}",
         details={"field": "name", "detail": "no tool has that name", "received_value": shown},
     )
+
+
+def _list_names(tools: Mapping[str, Tool]) -> str:
+    """As many as leave room for the rest of a message."""
+    names = ", ".join(tools)
+    if len(names) <= _NAMES_AT_MOST:
+        return names
+    shown = names[:_NAMES_AT_MOST].rpartition(", ")[0]
+    return f"{shown} and {len(tools) - len(shown.split(', '))} more"
 
 
 def _listed(tool: Tool) -> types.Tool:
@@ -237,22 +244,19 @@ def _listed(tool: Tool) -> types.Tool:
     )
 
 
-def _result(
-    text: str,
-    payload: dict[str, Json] | None,
-    meta: Mapping[str, Json],
-    *,
-    is_error: bool,
-    content: list[Mapping[str, Json]] | None = None,
-) -> dict[str, Any]:
+def _answered(output: Output, call: Call) -> dict[str, Any]:
+    text = {"type": "text", "text": output.text}
+    result: dict[str, Any] = {"isError": False, "content": list(output.content) or [text]}
+    if output.payload is not None:
+        result["structuredContent"] = output.payload
+    return _framed(result, call)
+
+
+def _framed(result: dict[str, Any], call: Call) -> dict[str, Any]:
+    meta = {**call.meta, **result.get("_meta", {})}
     # A resultType is obligatory in the newer protocol; the SDK takes it off in the older one.
-    result: dict[str, Any] = {"resultType": "complete", "isError": is_error}
-    result["content"] = content or [{"type": "text", "text": text}]
-    if payload is not None:
-        result["structuredContent"] = payload
-    if meta:
-        result["_meta"] = dict(meta)
-    return result
+    framed = {"resultType": "complete", **result}
+    return {**framed, "_meta": meta} if meta else framed
 
 
 def _as_error(fault: Fault) -> MCPError:

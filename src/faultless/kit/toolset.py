@@ -116,11 +116,14 @@ TellChanged = Callable[[], Awaitable[None]]
 
 @dataclass
 class Toolset:
-    """The tools one server offers, and the dialect in which it writes faults."""
+    """The tools one server offers.
+
+    The dialect is for servers whose users know another shape of fault already.
+    """
 
     name: str
     version: str
-    dialect: Dialect
+    dialect: Dialect = Dialect.ERROR_KEY
     instructions: str = ""
     tools: dict[str, Tool] = field(default_factory=dict)
     resources: Sequence[Resource] = ()

@@ -83,6 +83,11 @@ def _whole_plan_is_used(request: pytest.FixtureRequest) -> Iterator[None]:
         assert gmail.plan.left() == {}
 
 
+def answer_of(client: WireClient, tool: str, **arguments: object) -> dict[str, Any]:
+    """The whole answer as an object, verdict or fault."""
+    return read(client.call(tool, arguments)).payload or {}
+
+
 def verdict(client: WireClient, tool: str, **arguments: object) -> dict[str, Any]:
     result = client.call(tool, arguments)["result"]
     assert result["isError"] is False, result

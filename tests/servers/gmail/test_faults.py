@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from faultless.contract import FaultKind
+from faultless.contract import FaultKind, read
 from faultless.contract.dialects import NAMES, Dialect
 from faultless.kit.testing import WireClient, connect
 from faultless.servers.gmail import faults
@@ -18,7 +19,7 @@ from faultless.servers.gmail.access import Access
 from faultless.servers.gmail.rest import Rest
 from faultless.servers.gmail.settings import Settings
 from faultless.servers.gmail.toolset import offer
-from tests.servers.gmail.conftest import StartGmail, approve, fault_of, verdict, write_login
+from tests.servers.gmail.conftest import StartGmail, answer_of, approve, fault_of, verdict, write_login
 from tests.servers.gmail.fake import FakeGmail, Trouble
 from tests.servers.gmail.fake.trouble import refuse, refuse_anew
 
@@ -64,7 +65,7 @@ def test_a_refusal_is_told_by_its_reason(
     gmail.plan.add("messages.get", trouble)
     result = server.call("get_email", {"message_id": "abc"})["result"]
     assert result["isError"] is True
-    answer = result["structuredContent"]
+    answer = json.loads(result["content"][0]["text"])
     assert answer["error"] == error
     assert answer["details"].get("status") == trouble.status
     assert answer["details"].get("reason") == (trouble.reason or None)
@@ -149,7 +150,7 @@ def test_a_read_gives_up_before_its_deadline_when_trouble_stays(
 ) -> None:
     gmail.plan.decide = lambda method: trouble if method == "getProfile" else None
     try:
-        assert server.call("health_check")["result"]["structuredContent"]["error"] == error
+        assert answer_of(server, "health_check")["error"] == error
     finally:
         gmail.plan.decide = lambda _: None
 
@@ -173,11 +174,11 @@ def test_a_login_that_is_broken_missing_revoked_or_good_is_told_apart_and_left_a
 ) -> None:
     path, client = home / "token.json", start_gmail("--timeout=0.5")
     path.write_text('{"token": "CANARY-half-a-')
-    broken = client.call("health_check")["result"]["structuredContent"]
+    broken = answer_of(client, "health_check")
     assert broken["error"] == "parse_error"
     assert path.read_text() == '{"token": "CANARY-half-a-'
     path.unlink()
-    missing = client.call("health_check")["result"]["structuredContent"]
+    missing = answer_of(client, "health_check")
     assert missing["error"] == "auth_required"
     assert missing["details"]["command"] == faults.LOGIN_COMMAND
     gmail.oauth.refresh_tokens.clear()
@@ -229,7 +230,7 @@ def ask_in_memory(settings: Settings) -> dict[str, Any]:
 
     result = anyio.run(run)
     assert result.is_error
-    return dict(result.structured_content or {})
+    return read({"result": result.model_dump(mode="json", by_alias=True)}).payload or {}
 
 
 def test_the_codes_of_the_seed_are_all_in_the_dialect() -> None:

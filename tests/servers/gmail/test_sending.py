@@ -13,7 +13,7 @@ import pytest
 from faultless.approval import ApprovalStore, Content
 from faultless.contract import FaultKind
 from faultless.kit.testing import WireClient
-from tests.servers.gmail.conftest import StartGmail, approve, fault_of, verdict
+from tests.servers.gmail.conftest import StartGmail, answer_of, approve, fault_of, verdict
 from tests.servers.gmail.fake import FakeGmail, Trouble
 from tests.servers.gmail.fake.account import Stored
 from tests.servers.gmail.fake.trouble import refuse
@@ -105,7 +105,7 @@ def test_a_mail_that_did_not_leave_is_not_sent_and_its_draft_goes_next_time(
     letter = LETTER | {"subject": f"stayed {trouble.how} {trouble.status}"}
     approval = approve(home, **letter)
     gmail.plan.add("drafts.send", trouble)
-    result = server.call("send_email", letter | {"approval_id": approval})["result"]["structuredContent"]
+    result = answer_of(server, "send_email", **letter, approval_id=approval)
     assert result["error"] == "send_failed"
     assert result["details"]["draft_id"] in gmail.account.drafts
     assert delivered(gmail, letter["subject"]) == []

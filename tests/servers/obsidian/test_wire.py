@@ -1,5 +1,6 @@
 """The server as a client meets it: a real process, raw frames, both eras."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -83,7 +84,7 @@ def test_every_fault_has_the_shape_of_its_dialect(tmp_path: Path) -> None:
         for tool, arguments, kind in CASES:
             result = client.call(tool, arguments)["result"]
             assert result["isError"] is True, (tool, arguments)
-            payload = result["structuredContent"]
+            payload = json.loads(result["content"][0]["text"])
             assert {"error", "message", "details", "kind", "hint"} <= payload.keys()
             assert (payload["kind"], payload["error"]) == (kind, kind.value)
             assert str(tmp_path) not in str(result)
@@ -105,7 +106,8 @@ def _outcomes(toolset: Toolset, *calls: tuple[str, dict[str, str]]) -> list[str]
     async def run() -> list[str]:
         async with connect(toolset) as client:
             results = [await client.call_tool(tool, arguments) for tool, arguments in calls]
-        return [str((result.structured_content or {}).get("error", "done")) for result in results]
+        readings = [read({"result": result.model_dump(mode="json", by_alias=True)}) for result in results]
+        return [reading.fault.kind.value if reading.fault else "done" for reading in readings]
 
     return anyio.run(run)
 

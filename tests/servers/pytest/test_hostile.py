@@ -124,28 +124,28 @@ def test_an_infinite_loop(server: WireServer) -> None:
         " seconds while running test_infinite_loop.py::test_spins, at test_infinite_loop.py:"
         in error["message"]
     )
-    assert error["message"].endswith(" in spin")
+    assert " in spin. Hint: " in error["message"]
     assert error["data"]["summary"]["passed"] == 1
 
 
 def test_an_infinite_loop_in_c_that_holds_the_lock(server: WireServer) -> None:
     error = hang(server, "test_infinite_c_loop.py")
-    assert error["message"].endswith(
+    assert (
         " seconds while running test_infinite_c_loop.py::test_never_gives_the_lock_back, "
-        "at test_infinite_c_loop.py:6 in test_never_gives_the_lock_back"
-    )
+        "at test_infinite_c_loop.py:6 in test_never_gives_the_lock_back. Hint: "
+    ) in error["message"]
 
 
 def test_a_sleeping_fixture(server: WireServer) -> None:
     error = hang(server, "test_sleeping_fixture.py")
-    assert error["message"].endswith("at test_sleeping_fixture.py:8 in sleepy")
+    assert "at test_sleeping_fixture.py:8 in sleepy. Hint: " in error["message"]
 
 
 def test_leaving_without_a_word(server: WireServer) -> None:
     error = fail(server, "test_exit.py")
-    assert error["message"] == (
+    assert error["message"].startswith(
         "pytest execution failed: pytest exited with unexpected code 7 "
-        "while running test_exit.py::test_leaves_without_a_word"
+        "while running test_exit.py::test_leaves_without_a_word. Hint: "
     )
     assert error["data"]["summary"]["passed"] == 1
 
@@ -159,16 +159,17 @@ def test_leaving_with_exit_code_0_is_never_green(server: WireServer, name: str) 
 
 def test_a_segmentation_fault(server: WireServer) -> None:
     error = fail(server, "test_segfault.py")
-    assert error["message"] == (
-        "pytest subprocess terminated with signal SIGSEGV while running test_segfault.py::test_reads_address_zero"
+    assert error["message"].startswith(
+        "pytest subprocess terminated with signal SIGSEGV "
+        "while running test_segfault.py::test_reads_address_zero. Hint: "
     )
     assert "Segmentation fault" in error["data"]["stderr"]
 
 
 def test_killing_itself(server: WireServer) -> None:
     error = fail(server, "test_kill.py::test_kills_itself")
-    assert error["message"] == (
-        "pytest subprocess terminated with signal SIGKILL while running test_kill.py::test_kills_itself"
+    assert error["message"].startswith(
+        "pytest subprocess terminated with signal SIGKILL while running test_kill.py::test_kills_itself. Hint: "
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from faultless.contract import read
 from faultless.kit.testing import WireClient
 
 COMMAND = [sys.executable, "-P", "-m", "faultless", "serve", "symbolic"]
@@ -22,12 +23,13 @@ def symbolic_server() -> Iterator[WireClient]:
 
 @pytest.fixture
 def ask(symbolic_server: WireClient) -> Ask:
-    """Call a tool; the whole structured answer, verdict or fault."""
+    """Call a tool; the whole answer as an object, verdict or fault."""
 
     def call(tool: str, **arguments: object) -> dict[str, Any]:
         response = symbolic_server.call(tool, arguments)
         assert "result" in response, response
-        answer: dict[str, Any] = response["result"]["structuredContent"]
+        answer = read(response).payload
+        assert answer is not None
         return answer
 
     return call

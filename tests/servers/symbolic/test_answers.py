@@ -262,8 +262,9 @@ FAULTS: dict[str, tuple[str, dict[str, object], str, str]] = {
 def test_a_fault_has_its_type_and_every_field_of_the_answer(name: str, symbolic_server: WireClient) -> None:
     tool, arguments, error_type, kind = FAULTS[name]
     response = symbolic_server.call(tool, arguments)
-    answer = response["result"]["structuredContent"]
+    answer = json.loads(response["result"]["content"][0]["text"])
     assert response["result"]["isError"] is True
+    assert "structuredContent" not in response["result"]
     assert (answer["status"], answer["error_type"], answer["kind"]) == ("error", error_type, kind), answer
     (described,) = [
         entry for entry in symbolic_server.request("tools/list")["result"]["tools"] if entry["name"] == tool

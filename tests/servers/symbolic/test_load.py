@@ -6,10 +6,12 @@ import random
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import psutil
 import pytest
 
+from faultless.contract import read
 from faultless.kit.testing import WireClient
 from tests.servers.symbolic.conftest import COMMAND
 from tests.servers.symbolic.random_code import write_request
@@ -62,7 +64,7 @@ def answer_in_time(client: WireClient, count: int, at_once: int, seconds: float)
         message = client.receive()
         if message.get("id") in started:
             assert "result" in message, message
-            assert message["result"]["structuredContent"]["status"]
+            assert (read(message).payload or {})["status"]
             late.append(time.monotonic() - started.pop(message["id"]) - seconds)
     return late
 
@@ -131,7 +133,7 @@ def test_waiting_for_a_slot_is_not_running_time_and_the_queue_has_an_end() -> No
             client.start("tools/call", {"name": "analyze_branches", "arguments": quick})
         answers = [client.receive() for _ in range(3)]
         waited = time.monotonic() - queued
-        told = [message["result"]["structuredContent"] for message in answers]
+        told: list[dict[str, Any]] = [read(message).payload or {} for message in answers]
         assert told[0]["error_type"] == "rate_limited"
         assert "1 calls are running and 1 are waiting" in told[0]["message"]
         assert answers[1]["id"] == first
@@ -145,7 +147,7 @@ def test_strict_isolation_is_refused_or_given() -> None:
         health = client.call("health_check")["result"]["structuredContent"]
         code = "def f(x: int) -> int:\n    return x\n"
         answer = client.call("symbolic_check", {"code": code, "function_name": "f", "timeout_seconds": 10})
-        status = answer["result"]["structuredContent"]["status"]
+        status = (read(answer).payload or {})["status"]
         assert (status == "verified") == (health["isolation"]["level"] == "strict")
 
 

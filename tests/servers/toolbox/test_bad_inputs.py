@@ -22,10 +22,15 @@ def complaints(case: Case, answer: dict[str, Any]) -> list[str]:
     wanted = {"kind": case.kind, "message": case.message, "code": case.code}
     if case.code is None:
         result = answer["result"]
-        found |= {"isError": result["isError"], "text": json.loads(result["content"][0]["text"])}
-        wanted |= {"isError": True, "text": result["structuredContent"]}
+        texts = [block["text"] for block in result["content"]]
+        found |= {
+            "isError": result["isError"],
+            "structured": result.get("structuredContent"),
+            "last": texts[-1],
+        }
+        wanted |= {"isError": True, "structured": None, "last": f"{case.message}. Hint: {fault.hint}"}
         if case.output is not MISSING:
-            found["output"], wanted["output"] = result["structuredContent"]["output"], case.output
+            found["first"], wanted["first"] = texts[0], case.output or wanted["last"]
     found |= {name: fault.details.get(name) for name in case.details}
     wanted |= case.details
     return [
@@ -45,7 +50,7 @@ def test_a_planted_difference_is_seen(specimen: WireClient) -> None:
     wrong = Case(
         right.sentence, "fail", "crash", "another message", output="all of it", details={"exit_code": 4}
     )
-    assert len(complaints(wrong, specimen.call("fail"))) == 4
+    assert len(complaints(wrong, specimen.call("fail"))) == 5
 
 
 def test_the_session_lives_after_all_of_it(specimen: WireClient) -> None:
@@ -61,7 +66,8 @@ async def test_faults_as_results_turns_refusals_into_results(
         for case in ARGUMENTS[:3]:
             result = (await server.call(case.tool, case.arguments))["result"]
             assert result["isError"] is True
-            assert result["structuredContent"]["fault"]["message"] == case.message
+            (block,) = result["content"]
+            assert json.loads(block["text"])["fault"]["message"] == case.message
         assert "error" in await server.call("nobody_knows")
 
 

@@ -71,14 +71,16 @@ def test_a_tool_that_fails_is_a_result_with_its_output(
     ten_tools: WireClient, tool: str, arguments: dict[str, Any], output: str, stderr: str
 ) -> None:
     result = ten_tools.call(tool, arguments)["result"]
+    fault = result["_meta"]["fault"]
     assert result["isError"] is True
-    assert result["structuredContent"]["output"] == output
-    assert result["structuredContent"]["fault"]["details"]["stderr"] == stderr
+    assert result["content"][0]["text"] == (output or f"{fault['message']}. Hint: {fault['hint']}")
+    assert fault["details"]["stderr"] == stderr
 
 
 def test_a_schema_violation_is_an_error_with_the_standard_code(ten_tools: WireClient) -> None:
     assert ten_tools.call("give_up", {"code": 100})["error"]["code"] == -32602
-    assert ten_tools.call("greet", {})["error"]["message"] == "Invalid params: who: is required"
+    error = ten_tools.call("greet", {})["error"]
+    assert error["message"] == "Invalid params: who: is required. Hint: correct who and call again"
 
 
 def test_all_ten_are_listed_as_they_were_written(ten_tools: WireClient) -> None:
@@ -131,11 +133,13 @@ async def test_a_tools_bash_that_cannot_be_loaded_is_a_system_failure(tmp_path: 
     async with in_memory(tmp_path, tmp_path) as server:
         error = (await server.call("a"))["error"]
         assert error["code"] == -32603
-        assert error["message"] == "tool_a of tools.bash could not be called: it ended by itself"
+        assert error["message"].startswith(
+            "Internal error: tool_a of tools.bash could not be called: it ended by itself. Hint: does tools.bash "
+        )
         (tmp_path / "tools.bash").unlink()
         error = (await server.call("a"))["error"]
         assert error["code"] == -32603
-        assert error["message"].endswith("tools.bash, which should hold its function, is missing")
+        assert "tools.bash, which should hold its function, is missing. Hint: " in error["message"]
 
 
 @pytest.mark.anyio

@@ -238,8 +238,8 @@ async def test_a_function_that_writes_into_the_channel_is_found_out(tmp_path: Pa
     async with in_memory(tmp_path, tmp_path) as server:
         result = (await server.call("garble", {"text": "no JSON\n"}))["result"]
         assert result["isError"] is True
-        assert result["structuredContent"]["fault"]["kind"] == "crash"
-        assert "where its answer belongs" in result["structuredContent"]["fault"]["message"]
+        assert result["_meta"]["fault"]["kind"] == "crash"
+        assert "where its answer belongs" in result["_meta"]["fault"]["message"]
         assert await server.say("speak") == "hello"
 
 

@@ -71,7 +71,7 @@ async def test_only_named_folders_can_be_written_and_there_is_no_network(tmp_pat
         ):
             result = (await server.call(tool, arguments))["result"]
             assert result["isError"] is True
-            fault = result["structuredContent"]["fault"]
+            fault = result["_meta"]["fault"]
             assert "Read-only file system" in fault["message"]
             assert "--writable" in fault["hint"]
         assert await server.say("network") == "['lo']"

@@ -79,9 +79,9 @@ async def test_a_fault_holds_no_part_of_a_secret(
     async with in_memory(folder, tmp_path, output_bytes=LIMIT) as server:
         for before in (LIMIT // 2 - 7, LIMIT):
             answer = await server.call("leak", {"before": before})
-            assert answer["result"]["structuredContent"]["fault"]["kind"] == "engine_error"
+            assert answer["result"]["_meta"]["fault"]["kind"] == "tool_failed"
             assert fragments(json.dumps(answer)) == []
         answer = await server.call("py_leak", {"before": 1990})
-        assert answer["result"]["structuredContent"]["fault"]["details"]["exception"] == "ValueError"
+        assert answer["result"]["_meta"]["fault"]["details"]["exception"] == "ValueError"
         assert fragments(json.dumps(answer)) == []
     assert fragments(capfd.readouterr().err) == []

@@ -89,9 +89,9 @@ def find_fault(definition: Definition, finished: Finished, details: dict[str, Js
     if finished.exit_code not in definition.ok_exits:
         complaint = _quote_complaint(stderr if stderr.strip() else finished.stdout.text)
         return Fault(
-            FaultKind.ENGINE_ERROR,
+            FaultKind.TOOL_FAILED,
             f"{definition.name} failed with exit code {finished.exit_code}{complaint}",
-            hint="output and details.stderr say what the tool found wrong",
+            hint="correct what it complains about, then call again",
             details=details,
         )
     return None
@@ -167,7 +167,7 @@ def explain_broken_schema(
 
 def explain_raised(definition: Definition, raised: dict[str, Any], details: dict[str, Json]) -> Fault:
     return Fault(
-        FaultKind.ENGINE_ERROR,
+        FaultKind.TOOL_FAILED,
         clean(f"{definition.name} raised {raised['type']}: {raised['message']}"),
         hint="details.traceback shows where",
         details=details

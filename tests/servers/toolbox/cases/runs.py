@@ -6,7 +6,7 @@ RUNS = [
     Case(
         "an exit code",
         "fail",
-        "engine_error",
+        "tool_failed",
         "fail failed with exit code 3: the real complaint",
         output="half an answer\n",
         details={"exit_code": 3, "stderr": "first complaint\nthe real complaint"},
@@ -77,7 +77,7 @@ RUNS = [
     Case(
         "a bash function that fails",
         "bash_fail",
-        "engine_error",
+        "tool_failed",
         "bash_fail failed with exit code 7: [ERROR] it did not work",
         output="half done\n",
         details={"exit_code": 7, "stderr": "[ERROR] it did not work"},
@@ -85,7 +85,7 @@ RUNS = [
     Case(
         "an exception",
         "py_raise",
-        "engine_error",
+        "tool_failed",
         "py_raise raised ValueError: no luck",
         {"text": "luck"},
         output="printed before\n",
@@ -95,7 +95,7 @@ RUNS = [
             "traceback": '  File "functions.py", line 20, in py_raise\n    raise ValueError(f"no {text}")\nValueError: no luck\n',
         },
     ),
-    Case("SystemExit", "py_exit", "engine_error", "py_exit raised SystemExit: 4", output=""),
+    Case("SystemExit", "py_exit", "tool_failed", "py_exit raised SystemExit: 4", output=""),
     Case(
         "a worker that leaves",
         "py_quit",
