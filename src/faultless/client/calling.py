@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import anyio
 
-from faultless.client.folding import fold_answer, fold_local, restate, state_outcome
+from faultless.client.folding import fold_answer, fold_local, state_outcome
 from faultless.client.frames import CALL_TOOL, Exchange
 from faultless.client.listing import ListedTool, find_drift, make_plain
 from faultless.contract import Fault, FaultKind
@@ -85,7 +85,7 @@ class ToolCall:
             try:
                 reply = await self._ask_server()
             except Fault as fault:
-                if self.fallback is None or not self.fallback.covers(fault):
+                if self.fallback is None or not self.fallback.covers(fault, self._find_tool()):
                     raise
                 reply = await self._fall_back(self.fallback, fault)
         except Fault as fault:
@@ -200,7 +200,7 @@ class ToolCall:
 
     async def _fall_back(self, fallback: Fallback, fault: Fault) -> Reply:
         self._record("mcp_fallback", fault)
-        value, second = await fallback.answer(restate(fault), self.seconds)
+        value, second = await fallback.answer(fault.copy(), self.seconds)
         if second is not None:
             fault.second = second
             fault.add_note(f"the fallback failed too: {type(second).__name__}: {second}")

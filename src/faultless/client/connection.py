@@ -12,7 +12,7 @@ from mcp import MCPDeprecationWarning
 from mcp_types import Implementation
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from faultless.client.folding import fold_answer, fold_local, restate
+from faultless.client.folding import fold_answer, fold_local
 from faultless.client.frames import LIST_TOOLS, Exchange, TappedTransport
 from faultless.client.listing import ListedTool, read_listing
 from faultless.contract import Fault, FaultKind
@@ -130,7 +130,7 @@ class Connection:
         if self.endpoint.child is None:
             with anyio.move_on_after(_END_SECONDS):
                 await self.closed.wait()
-        return restate(self.failure) if self.failure else await self.endpoint.explain_end()
+        return self.failure.copy() if self.failure else await self.endpoint.explain_end()
 
     async def refresh(self) -> None:
         """List the tools, page by page."""

@@ -14,7 +14,7 @@ import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
 from faultless.client.frames import Exchange, HttpAnswer
-from faultless.contract import Fault, FaultKind
+from faultless.contract import Fault, FaultKind, KindBasis
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -93,6 +93,7 @@ def find_stand_in(exchange: Exchange) -> Fault | None:
         retry_after_seconds=float(asked) if asked.strip().isdecimal() else None,
         origin="peer",
         layer="transport",
+        kind_basis=KindBasis.CODE,
         outcome="not_done" if answer.status < httpx2.codes.INTERNAL_SERVER_ERROR else "unknown",
     )
 

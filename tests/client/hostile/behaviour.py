@@ -186,6 +186,17 @@ def marks(request_id: int, arguments: dict[str, Any]) -> None:
     os._exit(1)
 
 
+@tool({"destructiveHint": True})
+def acts_then_says(request_id: int, arguments: dict[str, Any]) -> None:
+    """Has an effect, then says what other servers say when they have had none: `touch made; cat /nope`."""
+    _count(arguments["path"])
+    words = {
+        "no_such_file": "cat: /nope: No such file or directory",
+        "reset_by_peer": "connection reset by peer",
+    }
+    text(request_id, words[arguments["said"]], isError=True)
+
+
 def _count(path: str) -> int:
     with open(path, "a+", encoding="ascii") as file:  # noqa: PTH123 - pathlib costs as much as the whole start
         file.write("x")
