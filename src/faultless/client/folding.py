@@ -105,14 +105,30 @@ def fold_answer(exchange: Exchange) -> tuple[Fault | None, Reading]:
     return reading.fault, reading
 
 
+def fold_refusal(exchange: Exchange) -> Fault:
+    """Why a request other than a tool's call has no result; a result is never read as a failure."""
+    stand_in = find_stand_in(exchange)
+    if stand_in is not None:
+        return stand_in
+    reading = read(exchange.raw) if "error" in (exchange.raw or {}) else None
+    if reading is None or reading.fault is None:
+        return _fold_refused(exchange.raw, exchange.raised or ValueError("there is no result"))
+    reading.fault.layer = _find_layer(reading, exchange.raw)
+    if reading.fault.kind is FaultKind.TOOL_FAILED:  # no tool was called
+        reading.fault.kind = FaultKind.UPSTREAM_ERROR
+    return reading.fault
+
+
 def _fold_refused(raw: dict[str, Any] | None, raised: BaseException) -> Fault:
     """The peer gave no error, yet the SDK would not have its answer."""
     result, leaf = (raw or {}).get("result"), _find_leaf(raised)
+    if isinstance(leaf, Fault):  # from on_elicitation
+        return leaf
     if isinstance(result, dict) and result.get("resultType") == "input_required":
         return Fault(
             FaultKind.UNSUPPORTED,
             "the server asks for input that this client was given no way to provide",
-            hint="pass elicitation_callback or sampling_callback in mcp_options",
+            hint="pass on_elicitation, or sampling_callback in mcp_options",
             origin="peer",
             layer="protocol",
             outcome="not_done",

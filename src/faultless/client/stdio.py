@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Self
 import anyio
 
 from faultless import process
-from faultless.client.frames import MAX_FRAME_BYTES, read_line
+from faultless.client.frames import MAX_FRAME_BYTES, Turn, read_line
 from faultless.contract import Fault, FaultKind, clean
 from faultless.process.lines import LineSplitter
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from faultless.client.frames import Frame
     from faultless.contract import Json
+    from faultless.process.lines import Line
 
 _CHUNK_BYTES = 65536
 _STDERR_BYTES = 16384
@@ -174,7 +175,9 @@ class FrameReader(_Stream):
     def __init__(self, child: Child, max_frame_bytes: int) -> None:
         super().__init__(child)
         self._splitter = LineSplitter(max_frame_bytes)
+        self._lines: deque[Line] = deque()
         self._frames: deque[Frame] = deque()
+        self._turn = Turn()
         self.has_ended = False
         self.on_noise: Callable[[str], None] | None = None
         """Told of every line that is not a message."""
@@ -190,12 +193,17 @@ class FrameReader(_Stream):
         return self
 
     async def __anext__(self) -> Frame:
+        await self._turn.share()
         while not self._frames:
+            await self._turn.share()
+            if self._lines:
+                self._take(self._lines.popleft())
+                continue
             chunk = await self._read()
             if not chunk:
                 self.end()
                 raise StopAsyncIteration
-            self._take(chunk)
+            self._lines.extend(self._splitter.feed(chunk))
         return self._frames.popleft()
 
     async def receive(self) -> Frame:
@@ -213,19 +221,21 @@ class FrameReader(_Stream):
                     return os.read(self._child.stdout, _CHUNK_BYTES)
                 except BlockingIOError:
                     await anyio.wait_readable(self._child.stdout)
+                    self._turn.begin()
         except (OSError, anyio.ClosedResourceError):  # `end` was called meanwhile
             return b""
 
-    def _take(self, chunk: bytes) -> None:
+    def _take(self, line: Line) -> None:
         try:
-            for line in self._splitter.feed(chunk):
-                frames = read_line(line)
-                self._frames.extend(frames)
-                if not frames and self.on_noise is not None:
-                    self.on_noise(clean(line.data.decode(errors="replace")))
+            frames = read_line(line)
         except Fault as refusal:
+            self._lines.clear()
             self.on_refusal(refusal)
             self.end()
+            return
+        self._frames.extend(frames)
+        if not frames and self.on_noise is not None:
+            self.on_noise(clean(line.data.decode(errors="replace")))
 
 
 class FrameWriter(_Stream):
