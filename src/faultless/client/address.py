@@ -15,7 +15,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.memory import create_client_server_memory_streams
 
-from faultless.client.frames import MAX_FRAME_BYTES
+from faultless.client.budget import MAX_FRAME_BYTES
 from faultless.client.http import connect_http
 from faultless.client.stdio import Command, open_streams, start_server
 from faultless.contract import Fault, FaultKind, clean

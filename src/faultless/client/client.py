@@ -13,10 +13,10 @@ import anyio
 from anyio.from_thread import start_blocking_portal
 
 from faultless.client.address import Address, Endpoint
+from faultless.client.budget import MAX_FRAME_BYTES
 from faultless.client.calling import CallContext, Inquiry, ToolCall
 from faultless.client.config import Config, read_config
 from faultless.client.elicitation import OnElicitation, make_callback
-from faultless.client.frames import MAX_FRAME_BYTES
 from faultless.client.group import ClientGroup
 from faultless.client.journal import Journal
 from faultless.client.offers import get_prompt, list_prompts, list_resources, read_resource

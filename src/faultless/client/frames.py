@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import anyio
-import anyio.lowlevel
 from mcp.shared.message import SessionMessage
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from faultless.client.budget import explain_size
 from faultless.client.listing import simplify_listing
 from faultless.contract import Fault, FaultKind
 from faultless.contract.portable import make_portable
@@ -34,14 +33,11 @@ if TYPE_CHECKING:
 
     from faultless.process.lines import Line
 
-MAX_FRAME_BYTES = 32 * 1024 * 1024
 CALL_TOOL = "tools/call"
 LIST_TOOLS = "tools/list"
 _CANCELLED = "notifications/cancelled"
 _NOTICE_SECONDS = 0.2
 """Longest a notification may hold up its sender; a peer that does not read must not delay a deadline."""
-_TURN_SECONDS = 0.02
-"""How long frames may be read without a wait before everybody else in the event loop has a turn."""
 _MAX_QUESTIONS = 64
 """Requests of the peer's that may wait for our answer; one that does not read them must not fill memory."""
 _MAX_BATCH = 1000
@@ -65,22 +61,6 @@ class Frame(SessionMessage):
     """Why there is no raw answer: it was too large to keep, or cannot be read."""
 
 
-class Turn:
-    """A share of the event loop: a peer that always has more to say must not keep it from all others."""
-
-    def __init__(self) -> None:
-        self._ends = 0.0
-
-    def begin(self) -> None:
-        self._ends = time.monotonic() + _TURN_SECONDS
-
-    async def share(self) -> None:
-        """Let others run, if this turn has taken long enough."""
-        if time.monotonic() >= self._ends:
-            await anyio.lowlevel.checkpoint()
-            self.begin()
-
-
 def read_line(line: Line) -> list[Frame]:
     """The messages of one line: usually one, none where it is noise, several in a batch."""
     if line.tail is not None:
@@ -98,6 +78,12 @@ def read_line(line: Line) -> list[Frame]:
         return [] if request_id is None else [_wake(request_id, _explain_text())]
     values = value[:_MAX_BATCH] if isinstance(value, list) else [value]
     return [frame for item in values if isinstance(item, dict) and (frame := _read_message(item))]
+
+
+def refuse_line(line: Line, values: int) -> list[Frame]:
+    """In the place of a line that nobody could parse in time."""
+    request_id = _find_id(line.data[:_EDGE_BYTES], line.data[-_EDGE_BYTES:])
+    return [] if request_id is None else [_wake(request_id, explain_size(values, "values"))]
 
 
 def _parse(line: bytes) -> Any:  # noqa: ANN401 - any JSON value
@@ -150,17 +136,6 @@ def _wake(request_id: int, fault: Fault) -> Frame:
     return Frame(JSONRPCError(jsonrpc="2.0", id=request_id, error=_MALFORMED), fault=fault)
 
 
-def explain_size(size: int) -> Fault:
-    return Fault(
-        FaultKind.TOO_LARGE,
-        f"the server sent a frame of {size} bytes, more than this client accepts",
-        hint="ask the tool for less, or raise max_frame_bytes",
-        details={"frame_bytes": size},
-        layer="transport",
-        outcome="done",
-    )
-
-
 def _explain_text() -> Fault:
     return Fault(
         FaultKind.UPSTREAM_ERROR,
@@ -183,6 +158,8 @@ class HttpAnswer:
     """Of the frame that came last, as far as it was read."""
     is_over: bool = False
     """That is more than the client accepts."""
+    values: int = 0
+    """In that frame, where they are more than the client accepts."""
     is_encoded: bool = False
 
 

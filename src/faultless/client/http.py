@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
-from faultless.client.frames import MAX_FRAME_BYTES, Exchange, HttpAnswer, Turn, explain_size
+from faultless.client.budget import MAX_FRAME_BYTES, Turn, ValueCounter, explain_size
+from faultless.client.frames import Exchange, HttpAnswer
 from faultless.contract import Fault, FaultKind, KindBasis
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class _Overheard(httpx2.AsyncByteStream):
         self._answer = answer
         self._max_frame_bytes = max_frame_bytes
         self._is_stream = is_stream
+        self._counter = ValueCounter()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         turn = Turn()
@@ -93,9 +95,15 @@ class _Overheard(httpx2.AsyncByteStream):
     def _measure(self, chunk: bytes) -> None:
         answer = self._answer
         ended = max(chunk.rfind(b"\n\n"), chunk.rfind(b"\n\r\n")) if self._is_stream else -1
-        answer.frame_bytes = len(chunk) - ended if ended >= 0 else answer.frame_bytes + len(chunk)
+        if ended >= 0:
+            answer.frame_bytes, self._counter = 0, ValueCounter()
+        piece = chunk[ended + 1 :]
+        answer.frame_bytes += len(piece)
+        self._counter.feed(piece)
+        answer.values = self._counter.values if self._counter.is_over else 0
         answer.is_over = answer.frame_bytes > self._max_frame_bytes
-        if answer.is_encoded or (answer.is_over and not self._is_stream):  # the SDK ends a stream itself
+        is_refused = answer.is_over and not self._is_stream  # the SDK ends a stream itself
+        if answer.is_encoded or answer.values or is_refused:
             raise httpx2.StreamError("refused")
 
     async def aclose(self) -> None:
@@ -107,6 +115,8 @@ def find_stand_in(exchange: Exchange) -> Fault | None:
     error, answer = (exchange.raw or {}).get("error"), exchange.http
     if answer is None or not isinstance(error, dict) or _was_said(answer, error):
         return None
+    if answer.values:
+        return explain_size(answer.values, "values")
     if answer.is_over:
         return explain_size(answer.frame_bytes)
     if answer.status < _FIRST_REFUSAL:

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Self
 import anyio
 
 from faultless import process
-from faultless.client.frames import MAX_FRAME_BYTES, Turn, read_line
+from faultless.client.budget import MAX_FRAME_BYTES, Turn, ValueCounter
+from faultless.client.frames import read_line, refuse_line
 from faultless.contract import Fault, FaultKind, clean
 from faultless.process.lines import LineSplitter
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from faultless.process.lines import Line
 
 _CHUNK_BYTES = 65536
+_LIGHT_BYTES = 1024 * 1024
+"""A line of so many bytes is parsed in time, whatever is in it."""
 _STDERR_BYTES = 16384
 _TAIL_CHARACTERS = 2000
 _SETTLE_SECONDS = 0.1
@@ -197,7 +200,7 @@ class FrameReader(_Stream):
         while not self._frames:
             await self._turn.share()
             if self._lines:
-                self._take(self._lines.popleft())
+                await self._take(self._lines.popleft())
                 continue
             chunk = await self._read()
             if not chunk:
@@ -225,9 +228,10 @@ class FrameReader(_Stream):
         except (OSError, anyio.ClosedResourceError):  # `end` was called meanwhile
             return b""
 
-    def _take(self, line: Line) -> None:
+    async def _take(self, line: Line) -> None:
         try:
-            frames = read_line(line)
+            values = await self._count_values(line) if line.size > _LIGHT_BYTES else 0
+            frames = refuse_line(line, values) if values else read_line(line)
         except Fault as refusal:
             self._lines.clear()
             self.on_refusal(refusal)
@@ -236,6 +240,16 @@ class FrameReader(_Stream):
         self._frames.extend(frames)
         if not frames and self.on_noise is not None:
             self.on_noise(clean(line.data.decode(errors="replace")))
+
+    async def _count_values(self, line: Line) -> int:
+        """How many, if they are too many."""
+        counter = ValueCounter()
+        for start in range(0, len(line.data), _CHUNK_BYTES):
+            await self._turn.share()
+            counter.feed(line.data[start : start + _CHUNK_BYTES])
+            if counter.is_over:
+                return counter.values
+        return 0
 
 
 class FrameWriter(_Stream):

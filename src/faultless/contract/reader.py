@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from faultless.contract.fault import Fault, Json
 
 _OPENING_LENGTH = 500
+_LONGEST_JSON = 4_000_000
+"""Longer text is no object to the reader: parsing cannot be interrupted, and could take seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +241,7 @@ def _unwrap(value: object) -> Iterator[dict[str, Json]]:
 
 
 def _parse(text: str) -> Json:
-    if not text.lstrip().startswith(("{", "[")):
+    if len(text) > _LONGEST_JSON or not text.lstrip().startswith(("{", "[")):
         return None
     try:
         value: Json = _DECODER.decode(text)

@@ -102,3 +102,23 @@ def huge_frame(request_id: int, _: dict[str, Any]) -> None:
     for _chunk in range(HUGE // CHUNK):
         raw(b"x" * CHUNK)
     raw(b'"}]}}\n')
+
+
+@tool(READ_ONLY)
+def many_values(request_id: int, _: dict[str, Any]) -> None:
+    """Under any limit of bytes, and seconds to parse."""
+    raw(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[],"structuredContent":{"a":[' % request_id)
+    for _chunk in range(10):
+        raw(b"[]," * CHUNK)
+    raw(b"[]]}}}\n")
+
+
+@tool(READ_ONLY)
+def many_values_in_text(request_id: int, _: dict[str, Any]) -> None:
+    raw(
+        b'{"jsonrpc":"2.0","id":%d,"result":{"resultType":"complete","content":[{"type":"text","text":"['
+        % request_id
+    )
+    for _chunk in range(10):
+        raw(b"[]," * CHUNK)
+    raw(b'[]]"}]}}\n')

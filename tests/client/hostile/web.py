@@ -68,6 +68,17 @@ class Handler(BaseHTTPRequestHandler):
         self._begin("text/event-stream")
         self._write_huge(b"data: " + ANSWER % request_id, END + b"\n\n")
 
+    def many_values(self, request_id: int) -> None:
+        body = b'{"jsonrpc":"2.0","id":%d,"result":{"content":[],"structuredContent":{"a":[%s[]]}}}'
+        body %= (request_id, b"[]," * CHUNK * 10)
+        self._begin("application/json", 200, ("content-length", str(len(body))))
+        self.wfile.write(body)
+
+    def many_values_in_an_event(self, request_id: int) -> None:
+        body = b'data: {"jsonrpc":"2.0","id":%d,"result":{"content":[],"structuredContent":{"a":[%s[]]}}}\n\n'
+        self._begin("text/event-stream")
+        self.wfile.write(body % (request_id, b"[]," * CHUNK * 10))
+
     def compressed(self, request_id: int) -> None:
         body = gzip.compress(ANSWER % request_id + b"x" * HUGE + END, compresslevel=1)
         size = ("content-length", str(len(body)))
