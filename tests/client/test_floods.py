@@ -22,6 +22,7 @@ from faultless.client.budget import ValueCounter
 from faultless.contract import Fault
 from tests.client.hostile import command, web_command
 from tests.client.hostile.floods import CHUNK
+from tests.waiting import let_pass
 
 pytestmark = pytest.mark.anyio
 ONCE = RetryPolicy(attempts=1)
@@ -49,7 +50,7 @@ class Watch:
         process = psutil.Process()
         while True:
             due, waited = time.monotonic() + TICK_SECONDS, read_waiting_seconds()
-            await anyio.sleep(TICK_SECONDS)
+            await let_pass(TICK_SECONDS)
             late = time.monotonic() - due - (read_waiting_seconds() - waited)
             self.latest_seconds = max(self.latest_seconds, late)
             self.most_bytes = max(self.most_bytes, process.memory_info().rss)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from faultless.client.config import ServerEntry
     from faultless.client.connection import Connection
     from faultless.client.listing import ListedTool
-    from faultless.client.offers import Prompt, Reading, Resource
+    from faultless.client.offers import Contents, Prompt, Resource
 
 T = TypeVar("T")
 _CLOSE_SECONDS = 10.0
@@ -213,7 +213,7 @@ class Client:
     def _inquire(self, what: str, ask: Callable[[Connection], Awaitable[T]]) -> Inquiry[T]:
         return Inquiry(self._use_context(), what, self.timeout, self.retry, ask=ask)
 
-    async def _read(self, what: str, ask: Callable[[Connection], Awaitable[Reading]]) -> Reply:
+    async def _read(self, what: str, ask: Callable[[Connection], Awaitable[Contents]]) -> Reply:
         inquiry = self._inquire(what, ask)
         found = await inquiry.run()
         return inquiry.make_reply(found.value, found.text, found.content)

@@ -71,19 +71,19 @@ def make_callback(answer: OnElicitation) -> ElicitationFnT:
 async def _ask(answer: OnElicitation, question: Elicitation) -> Elicited:
     try:
         if inspect.iscoroutinefunction(answer):
-            given = await answer(question)
-        else:
-            given = await anyio.to_thread.run_sync(answer, question, abandon_on_cancel=True)
-            given = await given if isinstance(given, Awaitable) else given
-    except Exception as failed:
-        raise Fault(
-            FaultKind.USAGE_ERROR,
-            clean(f"on_elicitation raised {type(failed).__name__}: {failed}", 500),
-            hint="return the answer, or None to decline",
-            layer="protocol",
-            outcome="not_done",
-        ) from failed
-    return given  # type: ignore[no-any-return]  # a coroutine function's result is Any to mypy
+            given: Elicited = await answer(question)
+            return given
+        made = await anyio.to_thread.run_sync(answer, question, abandon_on_cancel=True)
+        return await made if isinstance(made, Awaitable) else made
+    except Exception as failed:  # noqa: BLE001 - the caller's own code may raise anything; it becomes the fault's cause
+        cause = failed
+    raise Fault(
+        FaultKind.USAGE_ERROR,
+        clean(f"on_elicitation raised {type(cause).__name__}: {cause}", 500),
+        hint="return the answer, or None to decline",
+        layer="protocol",
+        outcome="not_done",
+    ) from cause
 
 
 def _read_question(params: ElicitRequestParams) -> Elicitation:

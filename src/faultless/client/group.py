@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from faultless.client.offers import Prompt, Resource
 
 T = TypeVar("T")
-SEPARATOR = "__"
+_SEPARATOR = "__"
 
 
 class ClientGroup:
@@ -57,7 +57,9 @@ class ClientGroup:
         """Those of all servers, asked at once under one deadline; `faults` names those that failed."""
         found = await self._ask_all(lambda client: client.tools())
         return [
-            replace(tool, name=f"{server}{SEPARATOR}{tool.name}") for server, tools in found for tool in tools
+            replace(tool, name=f"{server}{_SEPARATOR}{tool.name}")
+            for server, tools in found
+            for tool in tools
         ]
 
     async def resources(self) -> dict[str, list[Resource]]:
@@ -66,7 +68,7 @@ class ClientGroup:
     async def prompts(self) -> list[Prompt]:
         found = await self._ask_all(lambda client: client.prompts())
         return [
-            replace(prompt, name=f"{server}{SEPARATOR}{prompt.name}")
+            replace(prompt, name=f"{server}{_SEPARATOR}{prompt.name}")
             for server, prompts in found
             for prompt in prompts
         ]
@@ -100,11 +102,11 @@ class ClientGroup:
 
     def _find(self, name: str, what: str) -> tuple[Client, str]:
         """The longest server name that fits: one may begin like another."""
-        fitting = [server for server in self.clients if name.startswith(f"{server}{SEPARATOR}")]
+        fitting = [server for server in self.clients if name.startswith(f"{server}{_SEPARATOR}")]
         if not fitting:
-            raise self._refuse(name, what, [f"{server}{SEPARATOR}…" for server in self.clients])
+            raise self._refuse(name, what, [f"{server}{_SEPARATOR}…" for server in self.clients])
         server = max(fitting, key=len)
-        return self.clients[server], name[len(server) + len(SEPARATOR) :]
+        return self.clients[server], name[len(server) + len(_SEPARATOR) :]
 
     def _refuse(self, name: str, what: str, candidates: list[str]) -> Fault:
         near = difflib.get_close_matches(name, candidates, cutoff=0.3) or candidates

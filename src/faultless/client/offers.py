@@ -45,7 +45,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Contents:
     """What came back for a resource or a prompt."""
 
     value: Any
@@ -110,14 +110,14 @@ def _read_prompt(item: dict[str, Any]) -> Prompt:
     )
 
 
-async def read_resource(connection: Connection, uri: str) -> Reading:
+async def read_resource(connection: Connection, uri: str) -> Contents:
     """Its text, its bytes, or a list of these where it has several parts."""
     result = await connection.ask("resources/read", lambda: connection.mcp.read_resource(uri))
     contents = result.get("contents")
     parts = [part for part in (contents if isinstance(contents, list) else []) if isinstance(part, dict)]
     values = [_read_part(part) for part in parts]
     text = "\n".join(value for value in values if isinstance(value, str))
-    return Reading(values[0] if len(values) == 1 else values, text, list(parts))
+    return Contents(values[0] if len(values) == 1 else values, text, list(parts))
 
 
 def _read_part(part: dict[str, Any]) -> str | bytes:
@@ -135,14 +135,14 @@ def _read_part(part: dict[str, Any]) -> str | bytes:
         ) from broken
 
 
-async def get_prompt(connection: Connection, name: str, arguments: dict[str, str]) -> Reading:
+async def get_prompt(connection: Connection, name: str, arguments: dict[str, str]) -> Contents:
     """Its messages as they came, and their text."""
     result = await connection.ask("prompts/get", lambda: connection.mcp.get_prompt(name, arguments))
     found = result.get("messages")
     messages = [one for one in (found if isinstance(found, list) else []) if isinstance(one, dict)]
     blocks = [block for one in messages if isinstance(block := one.get("content"), dict)]
     text = "\n".join(said for block in blocks if isinstance(said := block.get("text"), str))
-    return Reading(messages, text, list(messages))
+    return Contents(messages, text, list(messages))
 
 
 def _find_text(item: dict[str, Any], key: str) -> str | None:
