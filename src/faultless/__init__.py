@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING
 from faultless.contract import Dialect, Fault, FaultKind
 
 if TYPE_CHECKING:
-    from faultless.client import Client, SyncClient
+    from faultless.client import (
+        Client,
+        ClientGroup,
+        Elicitation,
+        Fallback,
+        Journal,
+        Prompt,
+        Reply,
+        Resource,
+        RetryPolicy,
+        SyncClient,
+    )
     from faultless.kit.stdio import serve
     from faultless.kit.toolset import Answer, Arguments, Call, Toolset
 
@@ -15,9 +26,17 @@ __all__ = [
     "Arguments",
     "Call",
     "Client",
+    "ClientGroup",
     "Dialect",
+    "Elicitation",
+    "Fallback",
     "Fault",
     "FaultKind",
+    "Journal",
+    "Prompt",
+    "Reply",
+    "Resource",
+    "RetryPolicy",
     "SyncClient",
     "Toolset",
     "serve",
@@ -29,6 +48,14 @@ _LAZY = {
     "Arguments": "faultless.kit.toolset",
     "Call": "faultless.kit.toolset",
     "Client": "faultless.client",
+    "ClientGroup": "faultless.client",
+    "Elicitation": "faultless.client",
+    "Fallback": "faultless.client",
+    "Journal": "faultless.client",
+    "Prompt": "faultless.client",
+    "Reply": "faultless.client",
+    "Resource": "faultless.client",
+    "RetryPolicy": "faultless.client",
     "SyncClient": "faultless.client",
     "Toolset": "faultless.kit.toolset",
     "serve": "faultless.kit.stdio",

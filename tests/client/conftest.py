@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from faultless.client import Breaker, RetryPolicy, SyncClient
+from faultless.client.client import ClientOptions
 from tests.client.hostile import command
 
 MAX_FRAME_BYTES = 2_000_000
@@ -12,7 +13,7 @@ MAX_FRAME_BYTES = 2_000_000
 
 @pytest.fixture(scope="session", params=["handshake", "modern"])
 def hostile(request: pytest.FixtureRequest) -> Iterator[SyncClient]:
-    options = {
+    options: ClientOptions = {
         "timeout": 60.0,
         "probe_timeout": 0.5,
         "breaker": Breaker(limit=10**6),

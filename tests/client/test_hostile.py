@@ -12,14 +12,14 @@ Expected = tuple[str, str, Origin, Layer, Outcome]
 
 # tool: kind, message, origin, layer, outcome
 FAULTS: dict[str, Expected] = {
-    "rpc_error": ("upstream_error", "disk quota of 5 GB used up", "peer", "tool", "unknown"),
-    "flagged_prose": ("not_found", "Error: no such file: a.txt", "peer", "tool", "not_done"),
-    "flagged_success_false": ("permission_denied", "access denied for bob", "peer", "tool", "not_done"),
-    "error_with_code": ("not_found", "there is no note a.md", "peer", "payload", "not_done"),
+    "rpc_error": ("tool_failed", "disk quota of 5 GB used up", "peer", "tool", "unknown"),
+    "flagged_prose": ("not_found", "Error: no such file: a.txt", "peer", "tool", "unknown"),
+    "flagged_success_false": ("permission_denied", "access denied for bob", "peer", "tool", "unknown"),
+    "error_with_code": ("not_found", "there is no note a.md", "peer", "tool", "not_done"),
     "error_with_status": ("rate_limited", "slow down please", "peer", "payload", "not_done"),
-    "status_error": ("unsupported", "unsupported operand", "peer", "payload", "not_done"),
-    "error_alone": ("conflict", "the label already exists", "peer", "payload", "not_done"),
-    "error_block": ("auth_required", "login required", "peer", "payload", "not_done"),
+    "status_error": ("unsupported", "unsupported operand", "peer", "payload", "unknown"),
+    "error_alone": ("conflict", "the label already exists", "peer", "payload", "unknown"),
+    "error_block": ("auth_required", "login required", "peer", "payload", "unknown"),
     "imitated_result": ("timeout", "took too long", "peer", "payload", "unknown"),
     "coded": ("rate_limited", "too fast", "peer", "tool", "not_done"),
     "sdk_prose": (
@@ -27,7 +27,7 @@ FAULTS: dict[str, Expected] = {
         "Error executing tool move: destination already exists",
         "peer",
         "tool",
-        "not_done",
+        "unknown",
     ),
     "rate_limited": (
         "rate_limited",
@@ -38,7 +38,7 @@ FAULTS: dict[str, Expected] = {
     ),
     "peer_says_closed": ("unavailable", "Connection closed", "peer", "tool", "not_done"),
     "peer_says_timeout": ("timeout", "Request 'tools/call' timed out", "peer", "tool", "not_done"),
-    "error_as_text": ("permission_denied", "permission denied", "peer", "protocol", "not_done"),
+    "error_as_text": ("permission_denied", "permission denied", "peer", "protocol", "unknown"),
     "error_with_text_code": ("not_found", "open failed", "peer", "tool", "not_done"),
     "result_as_text": (
         "upstream_error",
@@ -136,11 +136,11 @@ FAULTS: dict[str, Expected] = {
 REPLIES: dict[str, tuple[Any, str | None, str | None]] = {
     "false_success": ({"sent": True}, None, None),
     "prose": ("Error: could not connect to the database", "unavailable", "error prose"),
-    "emoji": ("❌ edit failed", "upstream_error", "emoji"),
-    "markdown": ("# Edit Failed\n\nno match in the file", "upstream_error", "markdown heading"),
+    "emoji": ("❌ edit failed", "tool_failed", "emoji"),
+    "markdown": ("# Edit Failed\n\nno match in the file", "tool_failed", "markdown heading"),
     "partial_failure": (
         {"sent": 3, "failed": [{"to": "bob", "error": "mailbox full"}]},
-        "upstream_error",
+        "tool_failed",
         "partial failure",
     ),
     "sdk_prose_unflagged": (
@@ -231,7 +231,8 @@ def test_a_silent_call_that_may_have_written_is_of_unknown_outcome(hostile: Sync
 def test_a_suspicion_is_raised_only_on_request(hostile: SyncClient) -> None:
     assert hostile.call("emoji").suspicion is not None
     fault = catch(hostile, "emoji", raise_suspected=True)
-    assert (fault.kind, fault.layer, fault.origin) == ("upstream_error", "payload", "peer")
+    assert (fault.kind, fault.layer, fault.origin) == ("tool_failed", "payload", "peer")
+    assert (fault.certainty, fault.kind_basis) == ("suspected", "prose")
 
 
 def test_what_the_server_knows_about_waiting_is_kept(hostile: SyncClient) -> None:

@@ -138,7 +138,7 @@ async def fault_of(url: str, tool: str) -> Fault:
         ("slow_gateway", "outcome_unknown", "peer", "transport", "unknown"),
         ("session_gone", "unavailable", "peer", "transport", "not_done"),
         ("refuses_in_body", "unknown_tool", "peer", "protocol", "not_done"),
-        ("says_closed", "upstream_error", "peer", "tool", "unknown"),
+        ("says_closed", "tool_failed", "peer", "tool", "unknown"),
         ("ends_stream", "outcome_unknown", "local", "transport", "unknown"),
         ("wrong_type", "outcome_unknown", "local", "transport", "unknown"),
         ("not_json", "outcome_unknown", "local", "transport", "unknown"),

@@ -9,7 +9,7 @@ import pytest
 from faultless.client import Client, Fallback, RetryPolicy
 from faultless.client.listing import ListedTool
 from faultless.client.policies import NEVER_REPLACED, may_repeat
-from faultless.contract import FACTS, Fault, FaultKind, Retry
+from faultless.contract import FACTS, Fault, FaultKind, KindBasis, Retry
 from tests.client.hostile import command
 
 ONCE = RetryPolicy(attempts=1)
@@ -142,7 +142,7 @@ async def test_a_call_that_may_have_had_its_effect_is_not_made_by_another_way() 
 
 @pytest.mark.anyio
 async def test_the_caller_may_widen_it_by_kind() -> None:
-    reply = await call("rpc_error", Fallback(lambda _: "other", on=frozenset({FaultKind.UPSTREAM_ERROR})))
+    reply = await call("error_with_code", Fallback(lambda _: "other", on=frozenset({FaultKind.NOT_FOUND})))
     assert reply.via == "fallback"
 
 
@@ -156,7 +156,46 @@ def test_some_kinds_can_never_be_added(kind: FaultKind) -> None:
 @pytest.mark.parametrize("layer", ["transport", "protocol", "tool", "payload"])
 def test_it_covers_lost_servers_and_nothing_else(kind: FaultKind, layer: Any) -> None:  # noqa: ANN401 - a literal
     lost = kind == "unavailable" or (layer == "transport" and kind in {"crash", "timeout"})
-    assert Fallback(print).covers(Fault(kind, "x", layer=layer)) == lost
+    assert Fallback(print).covers(Fault(kind, "x", layer=layer), WRITE) == lost
+
+
+@pytest.mark.parametrize("kind", FaultKind)
+@pytest.mark.parametrize("tool", [READ, REPEAT, WRITE], ids=lambda tool: tool.name)
+def test_a_kind_understood_from_prose_is_no_reason_to_repeat_or_replace(
+    kind: FaultKind, tool: ListedTool
+) -> None:
+    said = Fault(kind, "x", origin="peer", layer="tool", kind_basis=KindBasis.PROSE)
+    everything = frozenset(FaultKind) - NEVER_REPLACED
+    assert not may_repeat(said, tool)
+    assert Fallback(print, on=everything).covers(said, tool) == (kind is FaultKind.TOOL_FAILED)
+
+
+@pytest.mark.parametrize("kind", FaultKind)
+def test_where_the_effect_is_unknown_only_a_harmless_tool_is_replaced(kind: FaultKind) -> None:
+    fallback = Fallback(print, on=frozenset(FaultKind) - NEVER_REPLACED)
+    fault = Fault(kind, "x", outcome="unknown")
+    assert not fallback.covers(fault, WRITE)
+    assert fallback.covers(fault, REPEAT) == fallback.covers(fault, READ) == (kind not in NEVER_REPLACED)
+
+
+SAID_AFTERWARDS = {"no_such_file": "not_found", "reset_by_peer": "unavailable"}
+
+
+@pytest.mark.parametrize("said", SAID_AFTERWARDS)
+@pytest.mark.anyio
+async def test_an_effect_that_ended_in_words_is_not_repeated_by_another_way(
+    tmp_path: Path, said: str
+) -> None:
+    made = tmp_path / "made"
+
+    def act_again(_: Fault) -> str:
+        made.write_text(made.read_text() + "x")
+        return "done by the fallback"
+
+    wide = Fallback(act_again, on=frozenset({FaultKind(SAID_AFTERWARDS[said])}))
+    fault = await fault_of("acts_then_says", wide, arguments={"path": str(made), "said": said})
+    assert (fault.kind, fault.kind_basis, fault.outcome) == (SAID_AFTERWARDS[said], "prose", "unknown")
+    assert made.read_text() == "x"
 
 
 @pytest.mark.parametrize("empty", [None, "", "  ", [], {}, (), b""])

@@ -207,7 +207,7 @@ async def test_the_breaker_stays_open_while_the_health_check_says_unavailable() 
 async def test_faults_of_the_peer_never_open_the_breaker() -> None:
     async with Client(command(), breaker=Breaker(limit=2)) as client:
         for _ in range(4):
-            assert (await fault_of(client, "rpc_error")).kind == "upstream_error"
+            assert (await fault_of(client, "rpc_error")).kind == "tool_failed"
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("inf"), float("nan")])

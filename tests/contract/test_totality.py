@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from faultless import contract
-from faultless.contract import FACTS, Dialect, FaultKind, KindFacts, Retry
+from faultless.contract import FACTS, Dialect, FaultKind, KindBasis, KindFacts, Retry
 from faultless.contract.dialects import FORMS, NAMES
 from faultless.contract.fault import INTERNAL_ERROR_CODE, INVALID_PARAMS_CODE, SERVER_ERROR_CODE
 from faultless.contract.vocabulary import VOCABULARY, Said, name_kind
@@ -86,7 +86,7 @@ def test_a_kind_cannot_be_listed_without_its_facts() -> None:
 
 @pytest.mark.parametrize("kind", FaultKind)
 def test_strangers_can_say_every_kind_by_name_and_in_words(kind: FaultKind) -> None:
-    assert name_kind([kind], [], "") is kind
+    assert name_kind([kind], [], "") == (kind, KindBasis.CODE)
     assert kind in {said.kind for said in VOCABULARY}
 
 

@@ -4,8 +4,11 @@ import logging
 
 from faultless.client.calling import Reply
 from faultless.client.client import Client, SyncClient
+from faultless.client.elicitation import Elicitation, ElicitedField
+from faultless.client.group import ClientGroup
 from faultless.client.journal import Journal, read_journal
 from faultless.client.listing import ListedTool
+from faultless.client.offers import Prompt, Resource
 from faultless.client.policies import Breaker, Fallback, RetryPolicy
 
 # The SDK logs every odd frame with a traceback; it stays silent unless the program sets up logging.
@@ -15,10 +18,15 @@ for _name in ("mcp", "client"):  # its session calls itself "client"
 __all__ = [
     "Breaker",
     "Client",
+    "ClientGroup",
+    "Elicitation",
+    "ElicitedField",
     "Fallback",
     "Journal",
     "ListedTool",
+    "Prompt",
     "Reply",
+    "Resource",
     "RetryPolicy",
     "SyncClient",
     "read_journal",

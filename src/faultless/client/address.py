@@ -15,7 +15,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.memory import create_client_server_memory_streams
 
-from faultless.client.frames import MAX_FRAME_BYTES
+from faultless.client.budget import MAX_FRAME_BYTES
 from faultless.client.http import connect_http
 from faultless.client.stdio import Command, open_streams, start_server
 from faultless.contract import Fault, FaultKind, clean
@@ -57,7 +57,7 @@ class Endpoint:
 
     def connect(self) -> AbstractAsyncContextManager[tuple[Any, Any]]:
         if isinstance(self.address, str):
-            return connect_http(self.address, self.headers)
+            return connect_http(self.address, self.headers, self.max_frame_bytes)
         if isinstance(self.address, Sequence):
             return self._run(self.address)
         return _serve(self.address)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 import anyio
 
-from faultless.client.folding import fold_answer, fold_local, restate, state_outcome
+from faultless.client.folding import fold_answer, fold_local, state_outcome
 from faultless.client.frames import CALL_TOOL, Exchange
 from faultless.client.listing import ListedTool, find_drift, make_plain
 from faultless.contract import Fault, FaultKind
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from faultless.contract.redaction import Redactor
 
 OnResponse: TypeAlias = Callable[[dict[str, Any]], None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,35 +59,115 @@ class CallContext:
 
     server: str
     supervisor: Supervisor
-    retry: RetryPolicy
     journal: Journal | None
     redactor: Redactor
 
 
 @dataclass
-class ToolCall:
+class _Asking(Generic[T]):
+    """Attempts under one deadline, until one is answered or the retry policy gives up."""
+
     context: CallContext
     name: str
-    arguments: dict[str, Any]
     seconds: float
-    fallback: Fallback | None = None
-    raise_suspected: bool = False
-    on_progress: ProgressFnT | None = None
-    on_response: OnResponse | None = None
-    correlation_id: str = field(default_factory=lambda: secrets.token_hex(8))
+    retry: RetryPolicy
     attempts: int = 0
     _started: float = field(default_factory=time.perf_counter)
     _tool: ListedTool | None = None
     _exchange: Exchange | None = None
     _connection: Connection | None = None
 
+    async def _attempt(self) -> T:
+        raise NotImplementedError
+
+    async def _ask_server(self) -> T:
+        with anyio.move_on_after(self.seconds):
+            while True:
+                self.attempts += 1
+                self._exchange = None
+                try:
+                    return await self._attempt()
+                except Fault as raised:
+                    fault = self._state_outcome(raised)
+                    wait = self.retry.plan_wait(fault, self._find_tool(), self.attempts)
+                    if wait is None:
+                        raise fault from raised.__cause__
+                await anyio.sleep(wait)
+        raise self._state_outcome(self._give_up())
+
+    def _give_up(self) -> Fault:
+        """The deadline passed: was it the call that is slow, or is the server dead?"""
+        is_reached = self._connection is not None
+        what = f"{self.name} gave no answer" if is_reached else "the server could not be reached"
+        fault = Fault(
+            FaultKind.TIMEOUT,
+            f"{what} within {self.seconds:g} s",
+            hint="raise the time-out, or look at what the server is doing",
+            layer="transport",
+        )
+        self.context.supervisor.breaker.note(fault)
+        if self._connection is not None:
+            self.context.supervisor.check_liveness(self._connection)
+        return fault
+
+    def _state_outcome(self, fault: Fault) -> Fault:
+        """Say of a fault what only the client can: what is known of the call's effect."""
+        issued = self._exchange is not None and self._exchange.issued
+        return state_outcome(fault, self._find_tool(), issued=issued)
+
+    def _find_tool(self) -> ListedTool:
+        return self._tool or ListedTool(self.name)
+
+
+@dataclass
+class Inquiry(_Asking[T]):
+    """A request without effect: a listing, a resource, a prompt."""
+
+    ask: Callable[[Connection], Awaitable[T]] = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        self._tool = ListedTool(self.name, annotations={"readOnlyHint": True})
+
+    async def run(self) -> T:
+        return await self._ask_server()
+
+    def make_reply(self, value: object, text: str, content: list[Json]) -> Reply:
+        seconds = time.perf_counter() - self._started
+        return Reply(value, text, "server", secrets.token_hex(8), seconds, self.attempts, content=content)
+
+    async def _attempt(self) -> T:
+        supervisor = self.context.supervisor
+        connection = self._connection = await supervisor.reach()
+        try:
+            answer = await self.ask(connection)
+        except Fault as raised:
+            is_lost = raised.origin == "local" and raised.kind is FaultKind.UNAVAILABLE
+            fault = await connection.explain_end() if is_lost else raised
+            supervisor.note(connection, fault)
+            raise fault from raised
+        supervisor.note(connection, None)
+        return answer
+
+
+@dataclass
+class ToolCall(_Asking[Reply]):
+    """One call of a tool, with its fallback and its lines in the journal."""
+
+    arguments: dict[str, Any] = field(default_factory=dict)
+    fallback: Fallback | None = None
+    raise_suspected: bool = False
+    on_progress: ProgressFnT | None = None
+    on_response: OnResponse | None = None
+    correlation_id: str = field(default_factory=lambda: secrets.token_hex(8))
+
     async def run(self) -> Reply:
         """The server's answer, else the fallback's, else the fault."""
         try:
             try:
+                self.arguments = make_plain(self.name, self.arguments)
                 reply = await self._ask_server()
             except Fault as fault:
-                if self.fallback is None or not self.fallback.covers(fault):
+                if self.fallback is None or not self.fallback.covers(fault, self._find_tool()):
                     raise
                 reply = await self._fall_back(self.fallback, fault)
         except Fault as fault:
@@ -98,25 +180,8 @@ class ToolCall:
         self._record_outcome("fallback" if reply.via == "fallback" else "answered")
         return reply
 
-    async def _ask_server(self) -> Reply:
-        """Attempts until one is answered, the retry policy gives up, or the deadline passes."""
-        self.arguments = make_plain(self.name, self.arguments)
-        with anyio.move_on_after(self.seconds):
-            while True:
-                try:
-                    return await self._attempt()
-                except Fault as raised:
-                    fault = self._state_outcome(raised)
-                    wait = self.context.retry.plan_wait(fault, self._find_tool(), self.attempts)
-                    if wait is None:
-                        raise fault from raised.__cause__
-                await anyio.sleep(wait)
-        raise self._state_outcome(self._give_up())
-
     async def _attempt(self) -> Reply:
         supervisor = self.context.supervisor
-        self.attempts += 1
-        self._exchange = None
         connection = await supervisor.reach()
         tool = self._tool = await supervisor.look_up(connection, self.name)
         tool.check_arguments(self.arguments)
@@ -150,33 +215,12 @@ class ToolCall:
 
     async def _blame_drift(self, connection: Connection, tool: ListedTool, fault: Fault) -> None:
         """Arguments that passed the listed schema and were refused: the schema may have changed meanwhile."""
-        await connection.refresh()
+        with suppress(Fault):  # the refusal is what the caller needs to know
+            await connection.refresh()
         drift = find_drift(tool, connection.tools.get(self.name))
         if drift is not None:
             self.context.supervisor.acknowledge(connection)
             raise drift from fault
-
-    def _give_up(self) -> Fault:
-        """The deadline passed: was it the call that is slow, or is the server dead?"""
-        what = "the server could not be reached" if self._exchange is None else f"{self.name} gave no answer"
-        fault = Fault(
-            FaultKind.TIMEOUT,
-            f"{what} within {self.seconds:g} s",
-            hint="raise the time-out, or look at what the server is doing",
-            layer="transport",
-        )
-        self.context.supervisor.breaker.note(fault)
-        if self._connection is not None:
-            self.context.supervisor.check_liveness(self._connection)
-        return fault
-
-    def _state_outcome(self, fault: Fault) -> Fault:
-        """Say of a fault what only the client can: what is known of the call's effect."""
-        issued = self._exchange is not None and self._exchange.issued
-        return state_outcome(fault, self._find_tool(), issued=issued)
-
-    def _find_tool(self) -> ListedTool:
-        return self._tool or ListedTool(self.name)
 
     def _make_reply(self, result: dict[str, Any], reading: Reading) -> Reply:
         if reading.suspicion is not None and self.raise_suspected:
@@ -200,7 +244,7 @@ class ToolCall:
 
     async def _fall_back(self, fallback: Fallback, fault: Fault) -> Reply:
         self._record("mcp_fallback", fault)
-        value, second = await fallback.answer(restate(fault), self.seconds)
+        value, second = await fallback.answer(fault.copy(), self.seconds)
         if second is not None:
             fault.second = second
             fault.add_note(f"the fallback failed too: {type(second).__name__}: {second}")

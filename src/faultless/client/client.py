@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import math
 from contextlib import ExitStack
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
 
 import anyio
 from anyio.from_thread import start_blocking_portal
 
 from faultless.client.address import Address, Endpoint
-from faultless.client.calling import CallContext, ToolCall
-from faultless.client.frames import MAX_FRAME_BYTES
+from faultless.client.budget import MAX_FRAME_BYTES
+from faultless.client.calling import CallContext, Inquiry, ToolCall
+from faultless.client.config import Config, read_config
+from faultless.client.elicitation import OnElicitation, make_callback
+from faultless.client.group import ClientGroup
 from faultless.client.journal import Journal
+from faultless.client.offers import get_prompt, list_prompts, list_resources, read_resource
 from faultless.client.policies import Breaker, Fallback, RetryPolicy, Run
 from faultless.client.supervisor import Supervisor
 from faultless.contract.redaction import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from types import TracebackType
 
     from anyio.abc import TaskGroup
@@ -28,8 +33,12 @@ if TYPE_CHECKING:
     from mcp.shared.dispatcher import ProgressFnT
 
     from faultless.client.calling import OnResponse, Reply
+    from faultless.client.config import ServerEntry
+    from faultless.client.connection import Connection
     from faultless.client.listing import ListedTool
+    from faultless.client.offers import Contents, Prompt, Resource
 
+T = TypeVar("T")
 _CLOSE_SECONDS = 10.0
 
 
@@ -66,8 +75,10 @@ class Client:
     """Whether the log of a server we started is passed on to ours."""
     on_noise: Callable[[str], None] | None = None
     """Told of every line the server printed that is not a message; such lines do no harm."""
+    on_elicitation: OnElicitation | None = None
+    """Answers what a server asks a person in the middle of a call."""
     mcp_options: Mapping[str, Any] = field(default_factory=dict)
-    """Further options of `mcp.Client`, such as elicitation_callback."""
+    """Further options of `mcp.Client`, such as sampling_callback."""
 
     def __post_init__(self) -> None:
         _check_seconds(self.timeout)
@@ -75,6 +86,25 @@ class Client:
         _check_seconds(self.probe_timeout)
         self._tasks: TaskGroup | None = None
         self._context: CallContext | None = None
+
+    @staticmethod
+    def from_config(config: Config, **options: Unpack[ClientOptions]) -> ClientGroup:
+        """The servers of an `mcpServers` file as one group; the options are those of every client in it."""
+        return ClientGroup(
+            {name: Client._make(entry, options) for name, entry in read_config(config).items()}
+        )
+
+    @staticmethod
+    def _make(entry: ServerEntry, options: ClientOptions) -> Client:
+        own: ClientOptions = {
+            **options,
+            "cwd": entry.cwd or options.get("cwd"),
+            "env": {**(options.get("env") or {}), **entry.env},
+            "headers": {**(options.get("headers") or {}), **entry.headers},
+            # One server's failures are no reason to leave another alone.
+            "breaker": replace(options.get("breaker") or Breaker()),
+        }
+        return Client(entry.address, **own)
 
     async def __aenter__(self) -> Self:
         if self._tasks is not None:
@@ -85,13 +115,13 @@ class Client:
             self._tasks,
             self.breaker,
             {"mode": self.mode},
-            self.mcp_options,
+            self._make_mcp_options(),
             self.start_timeout,
             self.probe_timeout,
         )
         journal = Journal(self.journal) if isinstance(self.journal, Path) else self.journal
         redactor = Redactor.for_environment(self.env, self.headers)
-        self._context = CallContext(self._make_endpoint().name, supervisor, self.retry, journal, redactor)
+        self._context = CallContext(self._make_endpoint().name, supervisor, journal, redactor)
         return self
 
     async def __aexit__(
@@ -117,6 +147,7 @@ class Client:
         arguments: Mapping[str, Any] | None = None,
         *,
         timeout: float | None = None,  # noqa: ASYNC109 - one deadline through retries and restarts, not a scope of the caller's
+        retry: RetryPolicy | None = None,
         fallback: Fallback | Run | None = None,
         raise_suspected: bool | None = None,
         on_progress: ProgressFnT | None = None,
@@ -129,17 +160,44 @@ class Client:
         seconds = self.timeout if timeout is None else _check_seconds(timeout)
         given = Fallback(fallback) if callable(fallback) else fallback
         strict = self.raise_suspected if raise_suspected is None else raise_suspected
-        context, plain = self._use_context(), dict(arguments or {})
-        return await ToolCall(context, tool, plain, seconds, given, strict, on_progress, on_response).run()
+        return await ToolCall(
+            self._use_context(),
+            tool,
+            seconds,
+            retry or self.retry,
+            arguments=dict(arguments or {}),
+            fallback=given,
+            raise_suspected=strict,
+            on_progress=on_progress,
+            on_response=on_response,
+        ).run()
 
     async def tools(self) -> list[ListedTool]:
         """The tools as the server lists them now; later changes are told as a fault."""
         supervisor = self._use_context().supervisor
-        with anyio.fail_after(self.timeout):
-            connection = await supervisor.reach()
-            await connection.refresh()
-        supervisor.acknowledge(connection)
-        return list(connection.tools.values())
+
+        async def ask(connection: Connection) -> list[ListedTool]:
+            await connection.refresh(strictly=True)
+            supervisor.acknowledge(connection)
+            return list(connection.tools.values())
+
+        return await self._inquire("tools/list", ask).run()
+
+    async def resources(self) -> list[Resource]:
+        """What there is to read, templates included; empty for a server without resources."""
+        return await self._inquire("resources/list", list_resources).run()
+
+    async def read_resource(self, uri: str) -> Reply:
+        """`value` is its text or its bytes, a list of these where it has several parts."""
+        return await self._read(f"reading {uri}", lambda connection: read_resource(connection, uri))
+
+    async def prompts(self) -> list[Prompt]:
+        return await self._inquire("prompts/list", list_prompts).run()
+
+    async def get_prompt(self, name: str, arguments: Mapping[str, str] | None = None) -> Reply:
+        """`value` is its messages, `text` what they say."""
+        given = dict(arguments or {})
+        return await self._read(f"prompt {name}", lambda connection: get_prompt(connection, name, given))
 
     @property
     def process_id(self) -> int | None:
@@ -151,6 +209,19 @@ class Client:
     @property
     def starts(self) -> int:
         return self._use_context().supervisor.starts
+
+    def _inquire(self, what: str, ask: Callable[[Connection], Awaitable[T]]) -> Inquiry[T]:
+        return Inquiry(self._use_context(), what, self.timeout, self.retry, ask=ask)
+
+    async def _read(self, what: str, ask: Callable[[Connection], Awaitable[Contents]]) -> Reply:
+        inquiry = self._inquire(what, ask)
+        found = await inquiry.run()
+        return inquiry.make_reply(found.value, found.text, found.content)
+
+    def _make_mcp_options(self) -> Mapping[str, Any]:
+        if self.on_elicitation is None:
+            return self.mcp_options
+        return {"elicitation_callback": make_callback(self.on_elicitation), **self.mcp_options}
 
     def _make_endpoint(self) -> Endpoint:
         return Endpoint(
@@ -176,10 +247,43 @@ def _check_seconds(seconds: float) -> float:
     return seconds
 
 
+class ClientOptions(TypedDict, total=False):
+    """The options of `Client`, for whoever passes them on."""
+
+    timeout: float
+    start_timeout: float
+    probe_timeout: float
+    mode: str
+    cwd: Path | None
+    env: Mapping[str, str] | None
+    headers: Mapping[str, str] | None
+    retry: RetryPolicy
+    breaker: Breaker
+    journal: Journal | Path | None
+    raise_suspected: bool
+    max_frame_bytes: int
+    grace_seconds: float
+    echo_stderr: bool
+    on_noise: Callable[[str], None] | None
+    on_elicitation: OnElicitation | None
+    mcp_options: Mapping[str, Any]
+
+
+class CallOptions(TypedDict, total=False):
+    """The options of `Client.call`."""
+
+    timeout: float | None
+    retry: RetryPolicy | None
+    fallback: Fallback | Run | None
+    raise_suspected: bool | None
+    on_progress: ProgressFnT | None
+    on_response: OnResponse | None
+
+
 class SyncClient:
     """The client for scripts: takes what `Client` takes; the session runs in a thread of its own."""
 
-    def __init__(self, server: Address, **options: Any) -> None:  # noqa: ANN401 - those of Client, checked there
+    def __init__(self, server: Address, **options: Unpack[ClientOptions]) -> None:
         self._client = Client(server, **options)
         self._open = ExitStack()
         self._portal: BlockingPortal | None = None
@@ -198,23 +302,24 @@ class SyncClient:
         self._open.__exit__(kind, error, trace)
 
     def call(
-        self,
-        tool: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        timeout: float | None = None,
-        fallback: Fallback | Run | None = None,
-        raise_suspected: bool | None = None,
+        self, tool: str, arguments: Mapping[str, Any] | None = None, **options: Unpack[CallOptions]
     ) -> Reply:
-        async def call() -> Reply:
-            return await self._client.call(
-                tool, arguments, timeout=timeout, fallback=fallback, raise_suspected=raise_suspected
-            )
-
-        return self._use_portal().call(call)
+        return self._use_portal().call(partial(self._client.call, tool, arguments, **options))
 
     def tools(self) -> list[ListedTool]:
         return self._use_portal().call(self._client.tools)
+
+    def resources(self) -> list[Resource]:
+        return self._use_portal().call(self._client.resources)
+
+    def read_resource(self, uri: str) -> Reply:
+        return self._use_portal().call(self._client.read_resource, uri)
+
+    def prompts(self) -> list[Prompt]:
+        return self._use_portal().call(self._client.prompts)
+
+    def get_prompt(self, name: str, arguments: Mapping[str, str] | None = None) -> Reply:
+        return self._use_portal().call(self._client.get_prompt, name, arguments)
 
     def _use_portal(self) -> BlockingPortal:
         if self._portal is None:

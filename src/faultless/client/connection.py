@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -12,7 +14,7 @@ from mcp import MCPDeprecationWarning
 from mcp_types import Implementation
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from faultless.client.folding import fold_answer, fold_local, restate
+from faultless.client.folding import fold_local, fold_refusal
 from faultless.client.frames import LIST_TOOLS, Exchange, TappedTransport
 from faultless.client.listing import ListedTool, read_listing
 from faultless.contract import Fault, FaultKind
@@ -26,6 +28,14 @@ _MAX_PAGES = 100
 """A listing that never ends must not hang a connection."""
 _END_SECONDS = 0.3
 """How long a caller waits to learn why the connection ended; it has its fault anyway."""
+_LISTENERS = frozenset({"message_handler", "logging_callback", "extensions"})
+"""Options of `mcp.Client` that hear every notification."""
+_LISTINGS: dict[str, Callable[..., Awaitable[object]]] = {
+    LIST_TOOLS: mcp.Client.list_tools,
+    "resources/list": mcp.Client.list_resources,
+    "resources/templates/list": mcp.Client.list_resource_templates,
+    "prompts/list": mcp.Client.list_prompts,
+}
 _CLIENT_INFO = Implementation(name="faultless", version="0.1.0")
 
 
@@ -47,7 +57,8 @@ class Connection:
         self.closed = anyio.Event()
         self._ending = anyio.Event()
         self._scope = anyio.CancelScope()
-        transport = TappedTransport(endpoint.connect(), self._ending.set, self._hear)
+        listens = not _LISTENERS.isdisjoint(options)
+        transport = TappedTransport(endpoint.connect(), self._ending.set, self._hear, passes_notices=listens)
         given = {"client_info": _CLIENT_INFO, "cache": None, **options}
         self.mcp = mcp.Client(transport, **given)
 
@@ -102,12 +113,9 @@ class Connection:
     async def _find_failure(self, exchange: Exchange) -> Fault:
         if exchange.raised is None:
             return await self.endpoint.explain_end()
-        if (
-            exchange.raw is not None and not self.start_ended.is_set()
-        ):  # the handshake's own answer is to blame
-            fault, _ = fold_answer(exchange)
-            if fault is not None:
-                return fault
+        answer = exchange.raw
+        if answer is not None and "error" in answer and not self.start_ended.is_set():
+            return fold_refusal(exchange)
         folded = fold_local(exchange.raised)
         has_ended = self._ending.is_set() and folded.kind is FaultKind.UNAVAILABLE
         return await self.endpoint.explain_end() if has_ended else folded
@@ -130,27 +138,46 @@ class Connection:
         if self.endpoint.child is None:
             with anyio.move_on_after(_END_SECONDS):
                 await self.closed.wait()
-        return restate(self.failure) if self.failure else await self.endpoint.explain_end()
+        return self.failure.copy() if self.failure else await self.endpoint.explain_end()
 
-    async def refresh(self) -> None:
-        """List the tools, page by page."""
-        tools: list[object] = []
+    async def refresh(self, *, strictly: bool = False) -> None:
+        """List the tools; a server that cannot has none. Strictly: one that says there is no such method."""
+        try:
+            tools = await self.list_pages(LIST_TOOLS, "tools")
+        except Fault as fault:
+            if fault.origin != "peer" or (strictly and fault.kind is not FaultKind.UNSUPPORTED):
+                raise
+            tools = []
+        self.is_stale = False
+        self.tools = read_listing(tools)
+
+    async def list_pages(self, method: str, key: str) -> list[object]:
+        """A listing, page by page; one malformed item does not cost all the others."""
+        listing = _LISTINGS[method]
+        items: list[object] = []
         cursor: str | None = None
         for _ in range(_MAX_PAGES):
-            with Exchange(LIST_TOOLS) as exchange:
-                await self.mcp.list_tools(cursor=cursor)
-            if exchange.raw is None:
-                raise exchange.raised or anyio.EndOfStream
-            page = exchange.raw.get("result")
-            if not isinstance(page, dict):  # an error: a server without tools
-                break
-            listed, following = page.get("tools"), page.get("nextCursor")
-            tools += listed if isinstance(listed, list) else []
+            page = await self.ask(method, partial(listing, self.mcp, cursor=cursor), strictly=False)
+            listed, following = page.get(key), page.get("nextCursor")
+            items += listed if isinstance(listed, list) else []
             if not isinstance(following, str) or following == cursor:
                 break
             cursor = following
-        self.is_stale = False
-        self.tools = read_listing(tools)
+        return items
+
+    async def ask(
+        self, method: str, send: Callable[[], Awaitable[object]], *, strictly: bool = True
+    ) -> dict[str, Any]:
+        """The result of one request as it came, or the fault; strictly: the SDK must have understood it."""
+        with Exchange(method) as exchange:
+            await send()
+        if exchange.raw is None:
+            raise exchange.fault or fold_local(exchange.raised or anyio.EndOfStream())
+        result = exchange.raw.get("result")
+        is_usable = isinstance(result, dict) and not (strictly and exchange.raised)
+        if "error" in exchange.raw or not is_usable:
+            raise fold_refusal(exchange)
+        return dict(result or {})
 
     async def ping(self) -> bool:
         """Whether the peer answers anything at all."""

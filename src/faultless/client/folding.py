@@ -15,7 +15,7 @@ from mcp_types import REQUEST_TIMEOUT
 from pydantic import ValidationError
 
 from faultless.client.http import find_stand_in
-from faultless.contract import Certainty, Fault, FaultKind, clean, read
+from faultless.contract import Certainty, Fault, FaultKind, KindBasis, clean, read
 from faultless.contract.portable import make_portable
 
 if TYPE_CHECKING:
@@ -93,22 +93,6 @@ def fold_local(raised: BaseException) -> Fault:
     )
 
 
-def restate(fault: Fault) -> Fault:
-    """The same fault again: one failed start is raised by every call that waited for it."""
-    again = Fault(
-        fault.kind,
-        fault.message,
-        hint=fault.hint,
-        details=fault.details,
-        retry_after_seconds=fault.retry_after_seconds,
-        origin=fault.origin,
-        layer=fault.layer,
-        outcome=fault.outcome,
-    )
-    again.second = fault.second
-    return again
-
-
 def fold_answer(exchange: Exchange) -> tuple[Fault | None, Reading]:
     """What the peer said, with what the SDK thought of it; the fault is None for a verdict."""
     reading = read(exchange.raw)
@@ -121,14 +105,30 @@ def fold_answer(exchange: Exchange) -> tuple[Fault | None, Reading]:
     return reading.fault, reading
 
 
+def fold_refusal(exchange: Exchange) -> Fault:
+    """Why a request other than a tool's call has no result; a result is never read as a failure."""
+    stand_in = find_stand_in(exchange)
+    if stand_in is not None:
+        return stand_in
+    reading = read(exchange.raw) if "error" in (exchange.raw or {}) else None
+    if reading is None or reading.fault is None:
+        return _fold_refused(exchange.raw, exchange.raised or ValueError("there is no result"))
+    reading.fault.layer = _find_layer(reading, exchange.raw)
+    if reading.fault.kind is FaultKind.TOOL_FAILED:  # no tool was called
+        reading.fault.kind = FaultKind.UPSTREAM_ERROR
+    return reading.fault
+
+
 def _fold_refused(raw: dict[str, Any] | None, raised: BaseException) -> Fault:
     """The peer gave no error, yet the SDK would not have its answer."""
     result, leaf = (raw or {}).get("result"), _find_leaf(raised)
+    if isinstance(leaf, Fault):  # from on_elicitation
+        return leaf
     if isinstance(result, dict) and result.get("resultType") == "input_required":
         return Fault(
             FaultKind.UNSUPPORTED,
             "the server asks for input that this client was given no way to provide",
-            hint="pass elicitation_callback or sampling_callback in mcp_options",
+            hint="pass on_elicitation, or sampling_callback in mcp_options",
             origin="peer",
             layer="protocol",
             outcome="not_done",
@@ -164,17 +164,26 @@ def _find_layer(reading: Reading, raw: dict[str, Any] | None) -> Layer:
 def state_outcome(fault: Fault, tool: ListedTool, *, issued: bool) -> Fault:
     """Say what is known of the effect; a call that may have had one is `outcome_unknown`, unless harmless."""
     if fault.outcome is None:
-        was_refused = fault.origin == "peer" and fault.kind in _NOT_BEGUN
-        fault.outcome = "not_done" if not issued or tool.is_read_only or was_refused else "unknown"
+        is_not_done = not issued or tool.is_read_only or _shows_nothing_begun(fault, tool)
+        fault.outcome = "not_done" if is_not_done else "unknown"
     is_unknown = fault.outcome == "unknown" and fault.layer == "transport"
     if not is_unknown or tool.is_repeatable:
         return fault
-    return Fault(
-        FaultKind.OUTCOME_UNKNOWN,
-        f"{tool.name} may or may not have taken effect: {fault.message}",
+    return fault.copy(
+        kind=FaultKind.OUTCOME_UNKNOWN,
+        message=f"{tool.name} may or may not have taken effect: {fault.message}",
         hint="find out whether it did before calling again",
         details={**fault.details, "cause": fault.kind.value},
-        origin=fault.origin,
-        layer=fault.layer,
-        outcome="unknown",
+        retry_after_seconds=None,
     )
+
+
+def _shows_nothing_begun(fault: Fault, tool: ListedTool) -> bool:
+    """Words prove nothing: `touch made; cat nope` says "no such file" too."""
+    if fault.origin != "peer":
+        return False
+    if fault.kind is FaultKind.UNKNOWN_TOOL and not tool.is_listed:
+        return True
+    if fault.kind is FaultKind.UNAVAILABLE:  # who speaks our contract would say `outcome_unknown`
+        return fault.kind_basis is KindBasis.DECLARED
+    return fault.kind_basis is not KindBasis.PROSE and fault.kind in _NOT_BEGUN

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 from mcp.shared.message import SessionMessage
+from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from faultless.client.budget import explain_size
 from faultless.client.listing import simplify_listing
 from faultless.contract import Fault, FaultKind
 from faultless.contract.portable import make_portable
@@ -31,15 +33,20 @@ if TYPE_CHECKING:
 
     from faultless.process.lines import Line
 
-MAX_FRAME_BYTES = 32 * 1024 * 1024
 CALL_TOOL = "tools/call"
 LIST_TOOLS = "tools/list"
-_NOTICE_SECONDS = 0.5
+_CANCELLED = "notifications/cancelled"
+_NOTICE_SECONDS = 0.2
 """Longest a notification may hold up its sender; a peer that does not read must not delay a deadline."""
+_MAX_QUESTIONS = 64
+"""Requests of the peer's that may wait for our answer; one that does not read them must not fill memory."""
+_MAX_BATCH = 1000
 _EDGE_BYTES = 256
 _MALFORMED = ErrorData(code=-32603, message="malformed response")
 """Only wakes the waiter; the fault is made from the raw text."""
 
+# A frame begins so; everything else is noise, and need not be parsed to know it.
+_OPENINGS = frozenset({b"{", b"[", b" ", b"\t", b"\r"})
 # Writers put the id first or last; anything between may be part of the answer.
 _ID_FIRST = re.compile(rb'^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+)\s*,')
 _ID_LAST = re.compile(rb',\s*"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
@@ -57,18 +64,26 @@ class Frame(SessionMessage):
 def read_line(line: Line) -> list[Frame]:
     """The messages of one line: usually one, none where it is noise, several in a batch."""
     if line.tail is not None:
-        fault = _explain_size(line.size)
+        fault = explain_size(line.size)
         request_id = _find_id(line.data, line.tail)
         if request_id is None:  # nobody can be told, so the connection cannot go on
             raise fault
         return [_wake(request_id, fault)]
+    if line.data[:1] not in _OPENINGS:
+        return []
     try:
         value = _parse(line.data)
     except ValueError:
         request_id = _find_id(line.data[:_EDGE_BYTES], line.data[-_EDGE_BYTES:])
         return [] if request_id is None else [_wake(request_id, _explain_text())]
-    values = value if isinstance(value, list) else [value]
+    values = value[:_MAX_BATCH] if isinstance(value, list) else [value]
     return [frame for item in values if isinstance(item, dict) and (frame := _read_message(item))]
+
+
+def refuse_line(line: Line, values: int) -> list[Frame]:
+    """In the place of a line that nobody could parse in time."""
+    request_id = _find_id(line.data[:_EDGE_BYTES], line.data[-_EDGE_BYTES:])
+    return [] if request_id is None else [_wake(request_id, explain_size(values, "values"))]
 
 
 def _parse(line: bytes) -> Any:  # noqa: ANN401 - any JSON value
@@ -121,17 +136,6 @@ def _wake(request_id: int, fault: Fault) -> Frame:
     return Frame(JSONRPCError(jsonrpc="2.0", id=request_id, error=_MALFORMED), fault=fault)
 
 
-def _explain_size(size: int) -> Fault:
-    return Fault(
-        FaultKind.TOO_LARGE,
-        f"the server sent a frame of {size} bytes, more than this client accepts",
-        hint="ask the tool for less, or raise max_frame_bytes",
-        details={"frame_bytes": size},
-        layer="transport",
-        outcome="done",
-    )
-
-
 def _explain_text() -> Fault:
     return Fault(
         FaultKind.UPSTREAM_ERROR,
@@ -150,6 +154,13 @@ class HttpAnswer:
     status: int
     retry_after: str | None
     body: bytearray = field(default_factory=bytearray)
+    frame_bytes: int = 0
+    """Of the frame that came last, as far as it was read."""
+    is_over: bool = False
+    """That is more than the client accepts."""
+    values: int = 0
+    """In that frame, where they are more than the client accepts."""
+    is_encoded: bool = False
 
 
 _CURRENT: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
@@ -171,6 +182,8 @@ class Exchange:
     raised: Exception | None = None
     fault: Fault | None = None
     """Why an answer that came is not there as `raw`."""
+    reports_progress: bool = False
+    """The peer was asked to."""
     http: HttpAnswer | None = None
     _token: Token[Exchange | None] | None = field(default=None, repr=False)
 
@@ -197,16 +210,22 @@ class TappedTransport:
     """Any transport, with its exchanges observed and its listings made readable for the SDK."""
 
     def __init__(
-        self, inner: Transport, on_end: Callable[[], None], on_notice: Callable[[str], None]
+        self,
+        inner: Transport,
+        on_end: Callable[[], None],
+        on_notice: Callable[[str], None],
+        *,
+        passes_notices: bool = False,
     ) -> None:
         self._inner = inner
         self._on_end = on_end
         self._on_notice = on_notice
+        self._passes_notices = passes_notices
 
     async def __aenter__(self) -> tuple[_TappedReader, _TappedWriter]:
         reader, writer = await self._inner.__aenter__()
-        waiting: dict[str, Exchange] = {}
-        return _TappedReader(reader, waiting, self._on_end, self._on_notice), _TappedWriter(writer, waiting)
+        ledger = _Ledger(self._passes_notices)
+        return _TappedReader(reader, ledger, self._on_end, self._on_notice), _TappedWriter(writer, ledger)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -214,10 +233,46 @@ class TappedTransport:
         return await self._inner.__aexit__(kind, error, trace)
 
 
+@dataclass(slots=True)
+class _Ledger:
+    """What is open on one connection: our requests, and the peer's."""
+
+    passes_notices: bool
+    """Somebody listens to every notification; otherwise only those are passed on that a request waits for."""
+    waiting: dict[str, Exchange] = field(default_factory=dict)
+    questions: set[str] = field(default_factory=set)
+
+    def admits(self, message: object) -> bool:
+        """Whether the SDK needs to see it: it starts a task for each, so a flood would fill memory."""
+        if isinstance(message, JSONRPCNotification):
+            return self.passes_notices or self._concerns(message)
+        if isinstance(message, JSONRPCRequest):
+            if len(self.questions) >= _MAX_QUESTIONS:
+                return False
+            self.questions.add(str(message.id))
+        return True
+
+    def close(self, message: object) -> None:
+        """Something was sent that ends an exchange: our answer to the peer, or a request given up."""
+        if isinstance(message, JSONRPCResponse | JSONRPCError):
+            self.questions.discard(str(message.id))
+        elif isinstance(message, JSONRPCNotification) and message.method == _CANCELLED:
+            self.waiting.pop(str((message.params or {}).get("requestId")), None)
+
+    def _concerns(self, message: JSONRPCNotification) -> bool:
+        params = message.params or {}
+        if message.method == "notifications/progress":
+            exchange = self.waiting.get(str(params.get("progressToken")))
+            return exchange is not None and exchange.reports_progress
+        if message.method == _CANCELLED:
+            return True
+        return isinstance(meta := params.get("_meta"), dict) and SUBSCRIPTION_ID_META_KEY in meta
+
+
 class _Tapped:
-    def __init__(self, inner: Any, waiting: dict[str, Exchange]) -> None:  # noqa: ANN401 - the SDK's protocol types are private
+    def __init__(self, inner: Any, ledger: _Ledger) -> None:  # noqa: ANN401 - the SDK's protocol types are private
         self._inner = inner
-        self._waiting = waiting
+        self._ledger = ledger
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -237,14 +292,16 @@ class _TappedWriter(_Tapped):
     async def send(self, item: SessionMessage, /) -> None:
         message = item.message
         if not isinstance(message, JSONRPCRequest):
+            self._ledger.close(message)
             with anyio.move_on_after(_NOTICE_SECONDS):
                 await self._inner.send(item)
             return
         exchange = _CURRENT.get()
         if exchange is None or exchange.method != message.method:
             exchange = Exchange(message.method)
-        self._waiting[str(message.id)] = exchange
+        self._ledger.waiting[str(message.id)] = exchange
         exchange.issued, exchange.raw, exchange.fault = True, None, None
+        exchange.reports_progress = "progressToken" in ((message.params or {}).get("_meta") or {})
         try:
             await self._inner.send(item)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -256,11 +313,11 @@ class _TappedReader(_Tapped):
     def __init__(
         self,
         inner: Any,  # noqa: ANN401 - as above
-        waiting: dict[str, Exchange],
+        ledger: _Ledger,
         on_end: Callable[[], None],
         on_notice: Callable[[str], None],
     ) -> None:
-        super().__init__(inner, waiting)
+        super().__init__(inner, ledger)
         self._on_end = on_end
         self._on_notice = on_notice
 
@@ -272,14 +329,17 @@ class _TappedReader(_Tapped):
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
-        try:
-            item: SessionMessage | Exception = await self._inner.__anext__()
-        except (StopAsyncIteration, anyio.ClosedResourceError):
-            self._on_end()
-            raise
-        if isinstance(item, SessionMessage):
+        while True:
+            try:
+                item: SessionMessage | Exception = await self._inner.__anext__()
+            except (StopAsyncIteration, anyio.ClosedResourceError):
+                self._on_end()
+                raise
+            if not isinstance(item, SessionMessage):
+                return item
             self._observe(item)
-        return item
+            if self._ledger.admits(item.message):
+                return item
 
     async def receive(self) -> SessionMessage | Exception:
         return await self.__anext__()
@@ -290,7 +350,7 @@ class _TappedReader(_Tapped):
             self._on_notice(message.method)
         if not isinstance(message, JSONRPCResponse | JSONRPCError):
             return
-        exchange = self._waiting.pop(str(message.id), None)
+        exchange = self._ledger.waiting.pop(str(message.id), None)
         if exchange is None:
             return
         if isinstance(item, Frame):

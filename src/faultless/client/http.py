@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
+from faultless.client.budget import MAX_FRAME_BYTES, Turn, ValueCounter, explain_size
 from faultless.client.frames import Exchange, HttpAnswer
-from faultless.contract import Fault, FaultKind
+from faultless.contract import Fault, FaultKind, KindBasis
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -36,36 +37,74 @@ _KINDS = {
 
 
 @asynccontextmanager
-async def connect_http(url: str, headers: Mapping[str, str] | None = None) -> AsyncIterator[TransportStreams]:
+async def connect_http(
+    url: str, headers: Mapping[str, str] | None = None, max_frame_bytes: int = MAX_FRAME_BYTES
+) -> AsyncIterator[TransportStreams]:
     # The client's own deadline bounds every read; two clocks would disagree.
     timeout = httpx2.Timeout(_CONNECT_SECONDS, read=None)
+    # Compressed, a small body could be a frame of any size.
+    given = {"accept-encoding": "identity", **(headers or {})}
+    witness = _Witness(max_frame_bytes)
     async with (
-        httpx2.AsyncClient(transport=_Witness(), headers=dict(headers or {}), timeout=timeout) as client,
-        streamable_http_client(url, http_client=client) as streams,
+        httpx2.AsyncClient(transport=witness, headers=given, timeout=timeout) as client,
+        streamable_http_client(url, http_client=client, max_sse_event_size=max_frame_bytes) as streams,
     ):
         yield streams
 
 
 class _Witness(httpx2.AsyncHTTPTransport):
+    def __init__(self, max_frame_bytes: int) -> None:
+        super().__init__()
+        self._max_frame_bytes = max_frame_bytes
+
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
+        answer = HttpAnswer(response.status_code, response.headers.get("retry-after"))
         exchange = Exchange.current()  # the SDK posts a message in the context of whoever sent it
-        if exchange is not None and isinstance(response.stream, httpx2.AsyncByteStream):
-            exchange.http = HttpAnswer(response.status_code, response.headers.get("retry-after"))
-            response.stream = _Overheard(response.stream, exchange.http)
+        if exchange is not None:
+            exchange.http = answer
+        if isinstance(response.stream, httpx2.AsyncByteStream):
+            if response.headers.pop("content-encoding", "identity") != "identity":
+                answer.is_encoded = True
+            is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
+            response.stream = _Overheard(response.stream, answer, self._max_frame_bytes, is_stream=is_stream)
         return response
 
 
 class _Overheard(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream, answer: HttpAnswer) -> None:
+    """A body that is measured as it is read: a frame is all of it, or one event of a stream."""
+
+    def __init__(
+        self, inner: httpx2.AsyncByteStream, answer: HttpAnswer, max_frame_bytes: int, *, is_stream: bool
+    ) -> None:
         self._inner = inner
         self._answer = answer
+        self._max_frame_bytes = max_frame_bytes
+        self._is_stream = is_stream
+        self._counter = ValueCounter()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        turn = Turn()
         async for chunk in self._inner:
+            await turn.share()
+            self._measure(chunk)
             self._answer.body += chunk
             del self._answer.body[:-_KEPT_BYTES]
             yield chunk
+
+    def _measure(self, chunk: bytes) -> None:
+        answer = self._answer
+        ended = max(chunk.rfind(b"\n\n"), chunk.rfind(b"\n\r\n")) if self._is_stream else -1
+        if ended >= 0:
+            answer.frame_bytes, self._counter = 0, ValueCounter()
+        piece = chunk[ended + 1 :]
+        answer.frame_bytes += len(piece)
+        self._counter.feed(piece)
+        answer.values = self._counter.values if self._counter.is_over else 0
+        answer.is_over = answer.frame_bytes > self._max_frame_bytes
+        is_refused = answer.is_over and not self._is_stream  # the SDK ends a stream itself
+        if answer.is_encoded or answer.values or is_refused:
+            raise httpx2.StreamError("refused")
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -76,10 +115,15 @@ def find_stand_in(exchange: Exchange) -> Fault | None:
     error, answer = (exchange.raw or {}).get("error"), exchange.http
     if answer is None or not isinstance(error, dict) or _was_said(answer, error):
         return None
+    if answer.values:
+        return explain_size(answer.values, "values")
+    if answer.is_over:
+        return explain_size(answer.frame_bytes)
     if answer.status < _FIRST_REFUSAL:
+        why = "it is compressed, unasked" if answer.is_encoded else error.get("message")
         return Fault(
             FaultKind.UNAVAILABLE,
-            f"the server's HTTP answer holds no message: {error.get('message')}",
+            f"the server's HTTP answer holds no message: {why}",
             details={"http_status": answer.status},
             layer="transport",
             outcome="unknown",
@@ -93,6 +137,7 @@ def find_stand_in(exchange: Exchange) -> Fault | None:
         retry_after_seconds=float(asked) if asked.strip().isdecimal() else None,
         origin="peer",
         layer="transport",
+        kind_basis=KindBasis.CODE,
         outcome="not_done" if answer.status < httpx2.codes.INTERNAL_SERVER_ERROR else "unknown",
     )
 

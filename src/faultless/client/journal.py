@@ -87,6 +87,8 @@ def _describe(fault: Fault) -> dict[str, Any]:
         "origin": fault.origin,
         "layer": fault.layer,
         "effect": fault.outcome,
+        "certainty": fault.certainty.value,
+        "kind_basis": fault.kind_basis.value,
     }
 
 

@@ -32,7 +32,11 @@ class ListedTool:
     output_schema: dict[str, Any] | None = None
     annotations: dict[str, Any] = field(default_factory=dict)
     raw: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
-    """As the server wrote it."""
+    """As the server wrote it; empty for a tool that it does not list."""
+
+    @property
+    def is_listed(self) -> bool:
+        return bool(self.raw)
 
     @property
     def is_read_only(self) -> bool:

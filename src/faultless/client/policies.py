@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 
-from faultless.contract import Fault, FaultKind, Retry
+from faultless.contract import Fault, FaultKind, KindBasis, Retry
 from faultless.contract.backoff import choose_wait
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ NEVER_REPLACED = frozenset(
         FaultKind.APPROVAL_REQUIRED,
     }
 )
-# Not outcome_unknown: the effect may have happened, and the fallback would be the second one.
 _LOST = frozenset({FaultKind.UNAVAILABLE, FaultKind.CRASH, FaultKind.TIMEOUT})
 
 Run: TypeAlias = Callable[[Fault], Any]
@@ -54,11 +53,13 @@ def may_repeat(fault: Fault, tool: ListedTool) -> bool:
     """Only tools that call themselves read-only or idempotent, and only kinds whose table says yes or later.
 
     Maybe counts where it was the connection that broke: a server that answered has spoken, and asking thrice
-    costs thrice.
+    costs thrice. A kind that was only understood from prose is no reason at all.
     """
+    if not tool.is_repeatable or fault.kind_basis is KindBasis.PROSE:
+        return False
     rule = fault.facts.retry
     is_lost = fault.layer == "transport" and fault.origin == "local"
-    return tool.is_repeatable and (rule in _SURE or (rule is Retry.MAYBE and is_lost))
+    return rule in _SURE or (rule is Retry.MAYBE and is_lost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +79,12 @@ class Fallback:
         if forbidden := self.on & NEVER_REPLACED:
             raise ValueError(f"a fallback never stands in for {', '.join(sorted(forbidden))}")
 
-    def covers(self, fault: Fault) -> bool:
-        if fault.kind in NEVER_REPLACED:
+    def covers(self, fault: Fault, tool: ListedTool) -> bool:
+        """Never where an effect could happen twice, and not on the strength of prose."""
+        if fault.kind in NEVER_REPLACED or (fault.outcome == "unknown" and not tool.is_repeatable):
             return False
+        if fault.kind_basis is KindBasis.PROSE and fault.kind is not FaultKind.TOOL_FAILED:
+            return False  # only `tool_failed` claims no more than words can tell
         is_lost = fault.kind is FaultKind.UNAVAILABLE or (fault.layer == "transport" and fault.kind in _LOST)
         return is_lost or fault.kind in self.on
 

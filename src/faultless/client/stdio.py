@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Self
 import anyio
 
 from faultless import process
-from faultless.client.frames import MAX_FRAME_BYTES, read_line
+from faultless.client.budget import MAX_FRAME_BYTES, Turn, ValueCounter
+from faultless.client.frames import read_line, refuse_line
 from faultless.contract import Fault, FaultKind, clean
 from faultless.process.lines import LineSplitter
 
@@ -31,8 +32,11 @@ if TYPE_CHECKING:
 
     from faultless.client.frames import Frame
     from faultless.contract import Json
+    from faultless.process.lines import Line
 
 _CHUNK_BYTES = 65536
+_LIGHT_BYTES = 1024 * 1024
+"""A line of so many bytes is parsed in time, whatever is in it."""
 _STDERR_BYTES = 16384
 _TAIL_CHARACTERS = 2000
 _SETTLE_SECONDS = 0.1
@@ -174,7 +178,9 @@ class FrameReader(_Stream):
     def __init__(self, child: Child, max_frame_bytes: int) -> None:
         super().__init__(child)
         self._splitter = LineSplitter(max_frame_bytes)
+        self._lines: deque[Line] = deque()
         self._frames: deque[Frame] = deque()
+        self._turn = Turn()
         self.has_ended = False
         self.on_noise: Callable[[str], None] | None = None
         """Told of every line that is not a message."""
@@ -190,12 +196,17 @@ class FrameReader(_Stream):
         return self
 
     async def __anext__(self) -> Frame:
+        await self._turn.share()
         while not self._frames:
+            await self._turn.share()
+            if self._lines:
+                await self._take(self._lines.popleft())
+                continue
             chunk = await self._read()
             if not chunk:
                 self.end()
                 raise StopAsyncIteration
-            self._take(chunk)
+            self._lines.extend(self._splitter.feed(chunk))
         return self._frames.popleft()
 
     async def receive(self) -> Frame:
@@ -213,19 +224,32 @@ class FrameReader(_Stream):
                     return os.read(self._child.stdout, _CHUNK_BYTES)
                 except BlockingIOError:
                     await anyio.wait_readable(self._child.stdout)
+                    self._turn.begin()
         except (OSError, anyio.ClosedResourceError):  # `end` was called meanwhile
             return b""
 
-    def _take(self, chunk: bytes) -> None:
+    async def _take(self, line: Line) -> None:
         try:
-            for line in self._splitter.feed(chunk):
-                frames = read_line(line)
-                self._frames.extend(frames)
-                if not frames and self.on_noise is not None:
-                    self.on_noise(clean(line.data.decode(errors="replace")))
+            values = await self._count_values(line) if line.size > _LIGHT_BYTES else 0
+            frames = refuse_line(line, values) if values else read_line(line)
         except Fault as refusal:
+            self._lines.clear()
             self.on_refusal(refusal)
             self.end()
+            return
+        self._frames.extend(frames)
+        if not frames and self.on_noise is not None:
+            self.on_noise(clean(line.data.decode(errors="replace")))
+
+    async def _count_values(self, line: Line) -> int:
+        """How many, if they are too many."""
+        counter = ValueCounter()
+        for start in range(0, len(line.data), _CHUNK_BYTES):
+            await self._turn.share()
+            counter.feed(line.data[start : start + _CHUNK_BYTES])
+            if counter.is_over:
+                return counter.values
+        return 0
 
 
 class FrameWriter(_Stream):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from faultless.client.connection import Connection
-from faultless.client.folding import fold_answer, restate
+from faultless.client.folding import fold_answer
 from faultless.client.frames import CALL_TOOL, Exchange
 from faultless.client.listing import ListedTool, find_drift
 from faultless.contract import Fault, FaultKind
@@ -101,7 +101,7 @@ class Supervisor:
 
     def _refuse(self, failure: Fault) -> Fault:
         """No call was made on a connection that never came about."""
-        fault = restate(failure)
+        fault = failure.copy()
         fault.layer, fault.outcome = fault.layer or "transport", "not_done"
         if fault.kind is FaultKind.CRASH:
             fault.kind = FaultKind.UNAVAILABLE

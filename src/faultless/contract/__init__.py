@@ -3,16 +3,18 @@
 from faultless.contract.dialects import Dialect, ErrorReply, ResultReply, write
 from faultless.contract.fault import (
     FACTS,
+    Certainty,
     Fault,
     FaultKind,
     Json,
+    KindBasis,
     KindFacts,
     Layer,
     Origin,
     Outcome,
     Retry,
 )
-from faultless.contract.reader import Certainty, Reading, read
+from faultless.contract.reader import Reading, read
 from faultless.contract.text import clean
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "Fault",
     "FaultKind",
     "Json",
+    "KindBasis",
     "KindFacts",
     "Layer",
     "Origin",

@@ -14,6 +14,23 @@ Origin = Literal["local", "peer"]
 Layer = Literal["transport", "protocol", "tool", "payload"]
 Outcome = Literal["not_done", "unknown", "done"]
 
+
+class Certainty(StrEnum):
+    """How sure it is that there is a fault at all."""
+
+    DECLARED = "declared"
+    RECOGNISED = "recognised"
+    SUSPECTED = "suspected"
+
+
+class KindBasis(StrEnum):
+    """Where a fault's kind comes from; from prose nothing follows."""
+
+    DECLARED = "declared"
+    CODE = "code"
+    PROSE = "prose"
+
+
 # JSON-RPC's own codes; the middle one is where servers put theirs.
 INVALID_PARAMS_CODE = -32602
 SERVER_ERROR_CODE = -32000
@@ -100,14 +117,17 @@ class FaultKind(StrEnum):
 
 
 FACTS = {kind: kind.facts for kind in FaultKind}
-_PARAMETERS = ("kind", "message", "hint", "details", "retry_after_seconds", "origin", "layer", "outcome")
+_PARAMETERS = (
+    *("kind", "message", "hint", "details", "retry_after_seconds"),
+    *("origin", "layer", "outcome", "certainty", "kind_basis"),
+)
 
 
 class Fault(Exception):  # noqa: N818 - a fault is the word of the contract
     """One kind, one sentence, one next move. Raised, never returned.
 
     In `details` an absent key and a null value mean the same, so nulls are dropped.
-    Origin, layer, outcome and second are known to a client only and never travel.
+    Origin, layer, outcome, certainty, kind_basis and second are known to a client only and never travel.
     """
 
     def __init__(
@@ -121,6 +141,8 @@ class Fault(Exception):  # noqa: N818 - a fault is the word of the contract
         origin: Origin = "local",
         layer: Layer | None = None,
         outcome: Outcome | None = None,
+        certainty: Certainty = Certainty.DECLARED,
+        kind_basis: KindBasis = KindBasis.DECLARED,
     ) -> None:
         super().__init__(message)
         self.kind = FaultKind(kind)
@@ -135,6 +157,10 @@ class Fault(Exception):  # noqa: N818 - a fault is the word of the contract
         """How far the call got before it failed."""
         self.outcome = outcome
         """What is known of the call's effect."""
+        self.certainty = certainty
+        """How sure it is that this is a fault."""
+        self.kind_basis = kind_basis
+        """Where the kind comes from: whoever raised it, a code, or words that were understood."""
         self.second: BaseException | None = None
         """What went wrong when a fallback was tried."""
 
@@ -147,6 +173,9 @@ class Fault(Exception):  # noqa: N818 - a fault is the word of the contract
         again = Fault(**{name: getattr(self, name) for name in _PARAMETERS} | changes)
         again.second = self.second
         return again
+
+    def __str__(self) -> str:
+        return f"{self.kind.value}: {self.message}"
 
     def __repr__(self) -> str:
         return f"Fault({self.kind.value}: {self.message})"

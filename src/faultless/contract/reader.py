@@ -1,6 +1,6 @@
 """Reading any MCP response as a verdict or a fault, and saying how sure that is.
 
-declared    a JSON-RPC error, a result flagged isError, or one of our dialects
+declared    a JSON-RPC error, a result flagged isError, or one of our dialects, or its source's object
 recognised  an object that reports a failure, in an answer the protocol calls a success
 suspected   words or rows that look like a failure; never a fault unless the caller makes it one
 
@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from faultless.contract.dialects import read_data, read_meta, read_payload
+from faultless.contract.fault import Certainty
 from faultless.contract.portable import is_object
 from faultless.contract.strangers import (
     OPENINGS,
@@ -26,6 +26,7 @@ from faultless.contract.strangers import (
     imitates_result,
     is_failed,
     put_in_words,
+    read_coded,
     skip_json,
 )
 
@@ -35,12 +36,8 @@ if TYPE_CHECKING:
     from faultless.contract.fault import Fault, Json
 
 _OPENING_LENGTH = 500
-
-
-class Certainty(StrEnum):
-    DECLARED = "declared"
-    RECOGNISED = "recognised"
-    SUSPECTED = "suspected"
+_LONGEST_JSON = 4_000_000
+"""Longer text is no object to the reader: parsing cannot be interrupted, and could take seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +67,7 @@ def read(response: object) -> Reading:
     finding = _find_fault(envelope) or _find_suspicion(envelope)
     if finding is None:
         return Reading(payload=payload, text=envelope.text)
+    finding.fault.certainty = finding.certainty
     is_suspicion = finding.certainty is Certainty.SUSPECTED
     return Reading(
         fault=None if is_suspicion else finding.fault,
@@ -88,7 +86,7 @@ def _find_fault(envelope: _Envelope) -> _Finding | None:
     if envelope.written is not None:
         return _Finding(envelope.written, Certainty.DECLARED, "dialect")
     for payload in envelope.payloads:
-        if written := read_payload(payload):
+        if written := read_payload(payload) or read_coded(payload):
             return _Finding(written, Certainty.DECLARED, "dialect")
     if envelope.flagged:
         return _Finding(_explain_result(envelope), Certainty.DECLARED, "isError")
@@ -248,7 +246,7 @@ def _unwrap(value: object) -> Iterator[dict[str, Json]]:
 
 
 def _parse(text: str) -> Json:
-    if not text.lstrip().startswith(("{", "[")):
+    if len(text) > _LONGEST_JSON or not text.lstrip().startswith(("{", "[")):
         return None
     try:
         value: Json = _DECODER.decode(text)

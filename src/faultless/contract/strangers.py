@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-from faultless.contract.fault import Fault, FaultKind
+from faultless.contract.fault import Fault, FaultKind, KindBasis
 from faultless.contract.portable import is_amount, is_object, make_portable_object
 from faultless.contract.text import clean
 from faultless.contract.vocabulary import LONGEST_PROSE, name_kind
@@ -161,9 +161,9 @@ def explain(payload: dict[str, Json], prose: str = "", code: int | None = None) 
     words = message or skip_json(prose) or next(iter(names), "") or prose
     telling = _TOOL_PREFIX.sub("", words[:LONGEST_PROSE])
     numbers = [value for value in (code, *map(fields.get, _NUMBERS)) if type(value) is int]
-    numbers += [int(figure) for figure in _PROSE_NUMBER.findall(telling)]
-    is_limit = fields.get("rate_limited") is True
-    kind = FaultKind.RATE_LIMITED if is_limit else name_kind(names, numbers, telling)
+    kind, basis = name_kind(names, numbers, telling, map(int, _PROSE_NUMBER.findall(telling)))
+    if fields.get("rate_limited") is True:
+        kind, basis = FaultKind.RATE_LIMITED, KindBasis.CODE
     hint = next((text for name in _HINTS if isinstance(text := fields.get(name), str)), None)
     used = {message_name, *_HINTS, *_SECONDS, *_MILLISECONDS, *_FLAGS}
     rest = {name: value for name, value in fields.items() if name not in used and (name, value) not in _MARKS}
@@ -173,6 +173,40 @@ def explain(payload: dict[str, Json], prose: str = "", code: int | None = None) 
         hint=clean(hint) if hint else _NEXT_MOVES.get(kind),
         details=make_portable_object(rest),
         retry_after_seconds=_find_wait(fields, telling),
+        origin="peer",
+        kind_basis=basis,
+    )
+
+
+# The source document of `error_key` fixes these eight, and no flag.
+_CODES = {
+    "auth_required": FaultKind.AUTH_REQUIRED,
+    "not_found": FaultKind.NOT_FOUND,
+    "rate_limited": FaultKind.RATE_LIMITED,
+    "send_failed": FaultKind.UPSTREAM_ERROR,
+    "permission_denied": FaultKind.PERMISSION_DENIED,
+    "parse_error": FaultKind.PARSE_ERROR,
+    "mcp_unavailable": FaultKind.UNAVAILABLE,
+    "internal_error": FaultKind.INTERNAL,
+}
+
+
+def read_coded(payload: dict[str, Json]) -> Fault | None:
+    """The error object of `error_key` as its source document has it; None for anything else."""
+    if payload.keys() != {"error", "message", "details"}:
+        return None
+    code, message, details = payload["error"], payload["message"], payload["details"]
+    if not isinstance(code, str) or code not in _CODES or not isinstance(message, str):
+        return None
+    if details is not None and not is_object(details):
+        return None
+    known = details or {}
+    wait = _find_wait(known, "")
+    return Fault(
+        _CODES[code],
+        clean(message) or _SILENT,
+        details=make_portable_object(known),
+        retry_after_seconds=wait,
         origin="peer",
     )
 

@@ -1,7 +1,8 @@
 """What strangers call each kind: their names, numbers and phrases, and which kind fits best.
 
 Names are compared in snake case, without a closing `_error` or `_exception`. Each kind is also known by its
-own name and by its names in our dialects.
+own name and by its names in our dialects. Beside the kind stands what it is based on: a code, which somebody
+chose, or prose, which was only understood.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from faultless.contract.dialects import NAMES, Dialect
-from faultless.contract.fault import FaultKind
+from faultless.contract.fault import FaultKind, KindBasis
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_FALLBACK = FaultKind.UPSTREAM_ERROR
+_FALLBACK = FaultKind.TOOL_FAILED
 _LONGEST_NAME = 60
 LONGEST_PROSE = 2000  # a reason stands at the beginning, and searching costs time
 _LARGEST_NUMBER = 99_999
@@ -39,15 +40,29 @@ class Said:
     """Names and numbers used for anything: they count only where no phrase fits."""
 
 
+_NAME = r"""["'`]?[\w.:/-]{1,80}["'`]?"""
+_ABSENT = r"(not (found|exist|available|registered|recogni[sz]ed|known|defined|implemented)|unknown)\b"
+# A tool may also be a program that the server needs.
+_NOT_INSTALLED = r"(?!.{0,40}\b(path|installed|install)\b)"
+
+_PROGRAM = r"(browser|chrome|chromium|firefox|webkit|executable|binary)"
+_QUOTED = r"""["'`(][^"'`)]{1,80}["'`)]"""
+_FAILED_TO = r"(could not|cannot|can.t|unable to|failed to)"
+
 # Phrases are tried from the top.
 VOCABULARY = (
     Said(
         FaultKind.UNKNOWN_TOOL,
         surely=(
-            r"(^\W*|: )(unknown|no such) tool\b",
-            r"""\btool ["'`]?[\w.:/-]{1,80}["'`]? (was )?not found""",
+            r"(^\W*|: )(unknown|no such|unrecogni[sz]ed|undefined|nonexistent) tool\b",
+            r"(^\W*|: )invalid tool name\b",
+            r"\b(no|unknown|find( the| a)?) tool (named|called|with( the)? (name|id))\b",
+            rf"\btool( name)? {_NAME} (was |is |does )?{_ABSENT}{_NOT_INSTALLED}",
+            rf"\btool (was |is )?not (found|registered|recogni[sz]ed)\b{_NOT_INSTALLED}",
+            rf"\b{_FAILED_TO} find (the )?tool {_NAME}{_NOT_INSTALLED}",
         ),
-        names="tool_not_found no_such_tool",
+        names="tool_not_found no_such_tool unknown_tool_name",
+        phrases=(rf"^\W*(mcp error -\d+: )?(method|function|command|action) {_NAME} {_ABSENT}\W*$",),
     ),
     Said(
         FaultKind.INVALID_PARAMS,
@@ -119,6 +134,8 @@ VOCABULARY = (
             r"\bnot (allowed|permitted|authori[sz]ed)\b",
             r"\binsufficient (scope|permission|privilege)",
             r"\boutside (of )?(the |its )?(\w+ )?(allowed|root|vault|workspace|sandbox|director)",
+            r"\bdisallow(ed|s)?\b|\bprohibit(ed|s)\b|\bviolat(es|ed|ing|ion)\b.{0,40}\bpolic(y|ies)\b",
+            r"\bpolic(y|ies)\b.{0,60}\b(forbids?|den(y|ies|ied)|blocks?|refus(es|ed)|does not allow)\b",
         ),
         vaguely="403",
     ),
@@ -140,6 +157,15 @@ VOCABULARY = (
     ),
     Said(
         FaultKind.UNAVAILABLE,
+        surely=(
+            r"\bexecutable (doesn.t|does not) exist\b|\bspawn \S+ (enoent|eacces)\b|\bcommand not found\b",
+            rf"\b{_PROGRAM}( distribution| executable| {_QUOTED}){{0,3}} (is |was )?not (found|installed)\b",
+            rf"\b{_FAILED_TO} (find|locate|launch|start)( the| a| any| installed)* {_PROGRAM}\b",
+            r"\bplaywright install\b",
+            rf"\btool {_NAME} (was |is )?not found\b.{{0,40}}\binstall",
+            r"\b(is|are) not installed\b|\bnot (found )?(in|on) (the |your |\$)?(system )?path\b",
+            r"\binstalled and (in|on) (the |your )?path\b",
+        ),
         names=(
             "service_unavailable econnrefused econnreset enotfound connection "
             "connection_refused connection_closed connect host_unreachable offline import "
@@ -147,11 +173,15 @@ VOCABULARY = (
         ),
         numbers="503",
         phrases=(
-            r"\bconnection (was )?(refused|reset|closed|lost|failed|error)\b",
-            r"\bcould not connect\b",
-            r"\bunavailable\b|\bnot available\b|\bunreachable\b|\becon(nrefused|nreset)\b",
-            r"\benotfound\b",
-            r"\bfailed to (spawn|start|connect)\b|\bno module named\b|\bname resolution\b",
+            r"\bconnection (was |is )?(refused|reset|closed|lost|failed|error|issue|problem|aborted)\b",
+            rf"\b{_FAILED_TO} (connect|reach|establish)\b",
+            r"\bunavailable\b|\bnot available\b|\bunreachable\b|\becon(nrefused|nreset|naborted)\b",
+            r"\benotfound\b|\beai_again\b|\bgetaddrinfo\b|\bname or service not known\b",
+            r"\b(connect|connection)error\b|\bconnection attempts? failed\b|\bmax retries exceeded\b",
+            r"\bfetch failed\b|\bsocket hang up\b|\bno route to host\b|\bnetwork (error|is down)\b",
+            r"\berr_(name_not_resolved|connection_\w+|internet_disconnected|address_unreachable)\b",
+            rf"\b{_FAILED_TO} resolve (the )?host",
+            r"\bfailed to (spawn|start)\b|\bno module named\b|\bname resolution\b",
         ),
     ),
     Said(
@@ -178,7 +208,8 @@ VOCABULARY = (
         numbers="404 410",
         phrases=(
             r"\bnot found\b|\bno such\b|\bdoes(n.t| not) exist\b",
-            r"\b(could not|cannot|can.t) find\b",
+            rf"\b{_FAILED_TO} find\b|\bnonexistent\b",
+            r"\bdid not (match any|resolve)\b|\b(unknown|bad|ambiguous argument|invalid) revision\b",
         ),
         vaguely="missing key lookup -32002",
     ),
@@ -200,7 +231,7 @@ VOCABULARY = (
         numbers="-32700",
         phrases=(
             r"\b(syntax|parse|parsing|decode) ?error\b",
-            r"\b(could not|cannot|failed to|unable to) parse\b",
+            rf"\b{_FAILED_TO} parse\b",
             r"\binvalid (json|yaml|xml|syntax)\b|\bmalformed\b|\bunexpected token\b",
         ),
     ),
@@ -233,14 +264,18 @@ VOCABULARY = (
     ),
     Said(
         FaultKind.TOOL_FAILED,
-        names="tool_failure",
+        # The tool ran, and its answer broke the schema; the SDK that says so calls that a parameter.
+        surely=(r"\boutput validation error\b",),
+        names="tool_execution tool_failure execution command_failed execution_failed",
+        phrases=(r"\bexit(ed)?( with)?( a)? (code|status) -?[1-9]",),
+        vaguely="-32000 0 tool runtime",
     ),
     Said(
         FaultKind.UPSTREAM_ERROR,
         names="bad_gateway upstream_failure api upstream external_service http",
         numbers="502",
         phrases=(r"\bbad gateway\b|\bupstream\b|\bfailed to send\b",),
-        vaguely="500 -32000 0",
+        vaguely="500",
     ),
 )
 
@@ -250,22 +285,40 @@ _CLEAR = {word: said.kind for said in VOCABULARY for word in f"{said.numbers} {s
 for _dialect in (Dialect.JSONRPC, Dialect.ERROR_KEY, Dialect.SPLIT):
     _CLEAR |= {name: kind for kind, name in NAMES[_dialect].items() if name}
 _VAGUE = {word: said.kind for said in VOCABULARY for word in said.vaguely.split()}
+# JSON-RPC's own: nothing was called.
+_REFUSALS = frozenset({"-32601", "-32602"})
 # Patterns are compiled on first use, so that a server that only writes starts without them.
 _SURE_PHRASES = [(phrase, said.kind) for said in VOCABULARY for phrase in said.surely]
 _PHRASES = [(phrase, said.kind) for said in VOCABULARY for phrase in said.phrases]
 
 
-def name_kind(names: Iterable[str], numbers: Iterable[int], prose: str) -> FaultKind:
-    """The kind that fits best what a stranger said; total, because something did fail."""
-    words = [spelling for name in names for spelling in _spell(name)]
-    words += [str(number) for number in numbers if abs(number) <= _LARGEST_NUMBER]
+def name_kind(
+    names: Iterable[str], numbers: Iterable[int], prose: str, numbers_in_prose: Iterable[int] = ()
+) -> tuple[FaultKind, KindBasis]:
+    """The kind that fits best what a stranger said, and why; total, because something did fail."""
+    given, codes = list(names), _write_out(numbers)
+    spelt = [spelling for name in given if _is_code(name) for spelling in _spell(name)]
+    words = [spelling for name in given for spelling in _spell(name)] + codes + _write_out(numbers_in_prose)
     found = chain(
         _search(_SURE_PHRASES, prose),
         (_CLEAR[word] for word in words if word in _CLEAR),
         _search(_PHRASES, prose),
         (_VAGUE[word] for word in words if word in _VAGUE),
     )
-    return next(found, _FALLBACK)
+    kind = next(found, _FALLBACK)
+    names_it = any(_CLEAR.get(name) is kind for name in spelt)
+    counts_it = any(kind in {_CLEAR.get(code), _VAGUE.get(code)} for code in codes)
+    is_refused = kind is FaultKind.UNKNOWN_TOOL and not _REFUSALS.isdisjoint(codes)
+    return kind, KindBasis.CODE if names_it or counts_it or is_refused else KindBasis.PROSE
+
+
+def _write_out(numbers: Iterable[int]) -> list[str]:
+    return [str(number) for number in numbers if abs(number) <= _LARGEST_NUMBER]
+
+
+def _is_code(name: str) -> bool:
+    """A code is one word; several are a sentence in the place of one."""
+    return len(name.split()) == 1
 
 
 def _spell(name: str) -> Iterator[str]:

@@ -186,6 +186,30 @@ def marks(request_id: int, arguments: dict[str, Any]) -> None:
     os._exit(1)
 
 
+@tool({"destructiveHint": True})
+def acts_then_says(request_id: int, arguments: dict[str, Any]) -> None:
+    """Has an effect, then says what other servers say when they have had none: `touch made; cat /nope`."""
+    _count(arguments["path"])
+    words = {
+        "no_such_file": "cat: /nope: No such file or directory",
+        "reset_by_peer": "connection reset by peer",
+    }
+    text(request_id, words[arguments["said"]], isError=True)
+
+
+@tool(READ_ONLY)
+def asks(request_id: int, _: dict[str, Any]) -> None:
+    """In the newer era a question is an answer, and its answer is another request."""
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    question = {"mode": "form", "message": "how many?", "requestedSchema": schema}
+    if answers := STATE["params"].get("inputResponses"):
+        text(request_id, str(answers["q"]))
+    else:
+        requests = {"q": {"method": "elicitation/create", "params": question}}
+        answer = {"resultType": "input_required", "inputRequests": requests, "requestState": "s"}
+        send({"jsonrpc": "2.0", "id": request_id, "result": answer})
+
+
 def _count(path: str) -> int:
     with open(path, "a+", encoding="ascii") as file:  # noqa: PTH123 - pathlib costs as much as the whole start
         file.write("x")

@@ -9,12 +9,12 @@ import signal
 import sys
 from typing import Any
 
-from tests.client.hostile import behaviour, frames, shapes
+from tests.client.hostile import behaviour, floods, frames, shapes
 from tests.client.hostile.wire import ANNOTATIONS, OUTPUTS, SCHEMAS, STATE, TOOLS, error, raw, result, send
 
 MODERN = "2026-07-28"
 HANDSHAKE = "2025-11-25"
-LOADED = (behaviour, frames, shapes)
+LOADED = (behaviour, floods, frames, shapes)
 """Their tools are added as they load."""
 
 
@@ -68,6 +68,7 @@ def serve(message: dict[str, Any], era: str, start: str) -> None:
     elif method == "tools/list":
         result(request_id, **list_tools(start, params.get("cursor")))
     elif method == "tools/call" and params.get("name") in TOOLS:
+        STATE["params"] = params
         TOOLS[params["name"]](request_id, params.get("arguments") or {})
     elif method == "tools/call":
         error(request_id, -32602, f"Unknown tool: {params.get('name')}")
@@ -83,6 +84,8 @@ def main() -> None:
         os._exit(1)
     if start == "banner":
         raw(b"   _____  Welcome\n  Loading...\n")
+    if start == "noisy":
+        floods.forever(b"starting...\n" * 1000)
     if start == "silence":
         while True:
             signal.pause()

@@ -13,7 +13,7 @@ TOOLS: dict[str, Tool] = {}
 ANNOTATIONS: dict[str, dict[str, bool]] = {}
 SCHEMAS: dict[str, dict[str, Any]] = {}
 OUTPUTS: dict[str, dict[str, Any]] = {}
-STATE: dict[str, Any] = {"drifted": False}
+STATE: dict[str, Any] = {"drifted": False, "params": {}}
 
 
 def raw(data: bytes) -> None:
