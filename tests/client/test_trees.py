@@ -195,3 +195,30 @@ async def test_a_relative_folder_and_further_variables_reach_the_server(
     async with Client(server, cwd=Path("inner"), env={"MORE": "words"}) as client:
         await client.call("echo", ECHO)
     assert (tmp_path / "inner" / "here").read_text() == "words\n"
+
+
+UNCLOSED = """
+import os, sys
+from faultless import Fault, SyncClient
+client = SyncClient(sys.argv[1:])
+client.__enter__()
+print(client.call("echo", {"text": "hello"}).text, flush=True)
+if os.fork() == 0:
+    try:
+        client.call("echo", {"text": "hello"}, timeout=5)
+    except Fault as fault:
+        print(fault.kind, flush=True)
+    os._exit(0)
+os.wait()
+"""
+
+
+def test_a_script_that_never_leaves_its_client_ends_and_a_fork_is_told_whose_it_is() -> None:
+    finished = subprocess.run(
+        [sys.executable, "-c", UNCLOSED, *command("modern")],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_SECONDS,
+        check=True,
+    )
+    assert finished.stdout.splitlines() == ["hello", "usage_error"]

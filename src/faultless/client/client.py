@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import weakref
 from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
@@ -22,6 +24,7 @@ from faultless.client.journal import Journal
 from faultless.client.offers import get_prompt, list_prompts, list_resources, read_resource
 from faultless.client.policies import Breaker, Fallback, RetryPolicy, Run
 from faultless.client.supervisor import Supervisor
+from faultless.contract import Fault, FaultKind
 from faultless.contract.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -287,18 +290,23 @@ class SyncClient:
         self._client = Client(server, **options)
         self._open = ExitStack()
         self._portal: BlockingPortal | None = None
+        self._owner = os.getpid()
 
     def __enter__(self) -> Self:
         with ExitStack() as entering:
             self._portal = entering.enter_context(start_blocking_portal())
             entering.enter_context(self._portal.wrap_async_context_manager(self._client))
             self._open = entering.pop_all()
+        self._owner = os.getpid()
+        # A script may end without leaving the block: the session's thread must not outlive the interpreter.
+        self._at_exit = weakref.finalize(self, _close_here, self._open, self._owner)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._portal = None
+        self._at_exit.detach()
         self._open.__exit__(kind, error, trace)
 
     def call(
@@ -324,4 +332,15 @@ class SyncClient:
     def _use_portal(self) -> BlockingPortal:
         if self._portal is None:
             raise RuntimeError("use the client inside `with`")
+        if self._owner != os.getpid():
+            raise Fault(
+                FaultKind.USAGE_ERROR,
+                "this client belongs to the process that opened it, and this is a fork of that one",
+                hint="open a client of its own in each process",
+            )
         return self._portal
+
+
+def _close_here(opened: ExitStack, owner: int) -> None:
+    if owner == os.getpid():
+        opened.close()
