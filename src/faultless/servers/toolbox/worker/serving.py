@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import faulthandler
 import importlib.util
 import io
 import json
 import os
-import socket
 import sys
 import traceback
 from typing import TYPE_CHECKING
@@ -52,10 +50,10 @@ class Printed(io.TextIOBase):
         self.kept, self.is_cut = "", False
 
 
-def main(descriptor: int, path: str) -> None:
-    channel = socket.socket(fileno=descriptor)
-    requests = channel.makefile("rb")
-    adopt_orphans()
+def main(channel: int, path: str) -> None:
+    """The channel is a descriptor: the module for sockets would take longer to load than everything here."""
+    os.set_inheritable(channel, False)
+    requests = open(channel, "rb", closefd=False)  # noqa: SIM115 - for life
     os.dup2(2, 1)
     faulthandler.enable()
     sys.argv = [path]
@@ -67,6 +65,7 @@ def main(descriptor: int, path: str) -> None:
         send(channel, json.dumps({"broken": explain(problem, path)}))
         return
     send(channel, json.dumps(description))
+    adopt_orphans()  # from here on, and not before: somebody is waiting for the description
     printed.forget()
     for line in requests:
         if not line.endswith(b"\n"):
@@ -82,6 +81,8 @@ def adopt_orphans() -> None:
     Where the kernel offers it; elsewhere a daemon lives until the worker ends.
     """
     if sys.platform == "linux":
+        import ctypes  # noqa: PLC0415 - slow to import, and not needed to say what the file holds
+
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -146,6 +147,8 @@ def has_children() -> bool:
     return True
 
 
-def send(channel: socket.socket, message: str) -> None:
-    with contextlib.suppress(BrokenPipeError):
-        channel.sendall(message.encode() + b"\n")
+def send(channel: int, message: str) -> None:
+    rest = memoryview(message.encode() + b"\n")
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        while rest:
+            rest = rest[os.write(channel, rest) :]
