@@ -131,7 +131,9 @@ async def test_a_tools_bash_that_cannot_be_loaded_is_a_system_failure(tmp_path: 
     async with in_memory(tmp_path, tmp_path) as server:
         error = (await server.call("a"))["error"]
         assert error["code"] == -32603
-        assert error["message"] == "tool_a of tools.bash could not be called: it ended by itself"
+        assert (
+            error["message"] == "Internal error: tool_a of tools.bash could not be called: it ended by itself"
+        )
         (tmp_path / "tools.bash").unlink()
         error = (await server.call("a"))["error"]
         assert error["code"] == -32603

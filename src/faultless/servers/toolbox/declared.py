@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 FILE_NAME = "tools.toml"
+_OTHER_WORDS = {
+    **dict.fromkeys(("argv", "args", "cmd", "run", "exec", "program"), "command"),
+    **dict.fromkeys(("timeout", "deadline"), "timeout_seconds"),
+    **dict.fromkeys(("schema", "inputSchema", "input_schema", "params", "properties"), "parameters"),
+    **dict.fromkeys(("readonly", "readOnly"), "read_only"),
+}
+"""What people write who have used something else before."""
 _NO_PARAMETERS = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
@@ -55,12 +62,11 @@ def load_declared(path: Path) -> Loaded:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
-        loaded.skip(path.name, BrokenDefinitionError(f"cannot be read: {problem}"))
+        loaded.break_down(path.name, f"cannot be read: {problem}")
         return loaded
     tables = document.pop("tools", {})
     if document or not isinstance(tables, dict):
-        reason = "holds something other than [tools.NAME] tables"
-        loaded.skip(path.name, BrokenDefinitionError(reason))
+        loaded.break_down(path.name, _explain_other_tables(document))
         return loaded
     for name, table in tables.items():
         try:
@@ -68,6 +74,14 @@ def load_declared(path: Path) -> Loaded:
         except BrokenDefinitionError as broken:
             loaded.skip(path.name, BrokenDefinitionError(broken.reason, name=name))
     return loaded
+
+
+def _explain_other_tables(document: dict[str, Any]) -> str:
+    singular = document.get("tool")
+    if isinstance(singular, dict) and singular:
+        return f"[tool.{next(iter(singular))}] should be [tools.{next(iter(singular))}]"
+    names = ", ".join(map(repr, document)) or "a `tools` that is no table"
+    return f"holds {names} where only [tools.NAME] tables belong"
 
 
 def _define(path: Path, name: str, table: object) -> Definition:
@@ -117,5 +131,7 @@ def _read_traits(entry: _Entry) -> Traits:
 def _complain(error: ErrorDetails) -> str:
     place = ".".join(str(step) for step in error["loc"])
     if error["type"] == "extra_forbidden":
-        return f"unknown key {place!r}{did_you_mean(place, _Entry.model_fields)}"
+        meant = _OTHER_WORDS.get(place)
+        advice = f"; write {meant}" if meant else did_you_mean(place, _Entry.model_fields)
+        return f"unknown key {place!r}{advice}"
     return f"{place}: {error['msg'][:1].lower()}{error['msg'][1:]}"

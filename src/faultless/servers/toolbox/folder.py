@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from faultless.servers.toolbox.header import has_header, load_script, tool_name
 from faultless.servers.toolbox.python_file import load_python
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
 _FIXED = frozenset({declared.FILE_NAME, *mcbox.FILE_NAMES})
 _EXECUTABLE = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
@@ -45,22 +46,32 @@ def find_folder(root: Path, named: str | None, environment: Mapping[str, str]) -
     return root / "tools"
 
 
-class Folder:
-    def __init__(self, path: Path) -> None:
-        self.path = path
+def _sign(found: os.stat_result) -> tuple[int, int, int]:
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size
 
-    def sign(self) -> Signature:
+
+class Folder:
+    def __init__(self, path: Path, files: mcbox.Files) -> None:
+        self.path = path
+        self.files = files
+
+    def sign(self, imported: Iterable[str]) -> Signature:
         """Differs when a file that can define a tool was added, removed, edited or made executable.
 
-        Schemas in files of their own count as well; what tools write beside themselves does not.
+        Schemas in files of their own count as well, and what Python files imported; what tools write beside
+        themselves does not.
         """
-        return {
-            entry.name: (found.st_mtime_ns, found.st_ctime_ns, found.st_size)
+        signature = {
+            entry.path: _sign(found)
             for entry, found in self._files()
             if found.st_mode & _EXECUTABLE
             or entry.name.endswith((".py", ".schema.json"))
             or entry.name in _FIXED
         }
+        for path in (*map(str, (self.files.server, self.files.tools, self.files.functions)), *imported):
+            with suppress(OSError):
+                signature.setdefault(path, _sign(os.stat(path)))  # noqa: PTH116 - a string among strings
+        return signature
 
     async def load(self, describe: Callable[[Path], Awaitable[dict[str, Any]]]) -> Loaded:
         loaded = Loaded()
@@ -69,8 +80,8 @@ class Folder:
             loaded.add(await self._load_file(name, names[name], describe))
         if declared.FILE_NAME in names:
             loaded.add(declared.load_declared(self.path / declared.FILE_NAME))
-        if mcbox.TOOLS in names:
-            loaded.add(mcbox.load_mcbox(self.path))
+        if self.files != mcbox.locate(self.path, {}) or not names.keys().isdisjoint(mcbox.DEFINING):
+            loaded.add(mcbox.load_mcbox(self.files))
         return loaded
 
     async def _load_file(

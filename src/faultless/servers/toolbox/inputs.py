@@ -10,8 +10,6 @@ from faultless.contract import Fault, FaultKind, clean
 from faultless.servers.toolbox.faults import explain_violations, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from faultless.kit.root import Root
     from faultless.servers.toolbox.definition import Definition
 
@@ -31,23 +29,9 @@ def prepare_arguments(definition: Definition, arguments: dict[str, Any], root: R
             for name, rule in definition.properties.items()
             if name not in arguments and isinstance(rule, dict) and "default" in rule
         }
-    for name, rule in definition.properties.items():
-        for path in _find_paths(rule, arguments.get(name)):
-            _prove_path(name, path, root)
+    for place, path in definition.paths.find(arguments):
+        _prove_path(".".join(place), path, root)
     return arguments
-
-
-def _find_paths(rule: object, value: object) -> Iterator[str]:
-    """Strings whose schema says "format": "path", alone, in a list, or as one of several types."""
-    if not isinstance(rule, dict):
-        return
-    if isinstance(value, str) and rule.get("format") == "path":
-        yield value
-    elif isinstance(value, list):
-        for item in value:
-            yield from _find_paths(rule.get("items"), item)
-    for option in rule.get("anyOf", ()):
-        yield from _find_paths(option, value)
 
 
 def _prove_path(name: str, path: str, root: Root) -> None:

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from faultless import process
-from faultless.contract import Fault
+from faultless.contract import Fault, FaultKind
+from faultless.kit import log
 from faultless.kit.toolset import Call, Output, Tool
 from faultless.servers.toolbox.argv import LONGEST_ELEMENT_BYTES, as_text
 from faultless.servers.toolbox.definition import (
@@ -70,8 +71,11 @@ class Runner:
                     )
                 return await self._run_process(definition, prepared, call, seconds, redactor)
         except Fault as fault:
-            told = explain_sandbox(fault) if self._workplace.sandbox else fault
-            raise redactor.hide_fault(told) from fault
+            told = redactor.hide_fault(explain_sandbox(fault) if self._workplace.sandbox else fault)
+            # A person who calls without a server sees the fault itself.
+            if self._workers.tasks is not None and fault.kind is not FaultKind.INVALID_PARAMS:
+                log.error("tool execution failed", tool=definition.name, kind=fault.kind, reason=told.message)
+            raise told from fault
 
     async def _run_process(
         self,
@@ -115,7 +119,9 @@ def _make_command(
         case BashFunction() as bash:
             runner = str(WORKER_FOLDER / "functions.bash")
             command = ["bash", "--noprofile", "--norc", runner, str(bash.path), bash.function, mark]
-            variables = pick_variables(_MCBOX_VARIABLES) | {"FAULTLESS_PYTHON": sys.executable}
+            variables = (
+                pick_variables(_MCBOX_VARIABLES) | bash.variables | {"FAULTLESS_PYTHON": sys.executable}
+            )
             if len(document) < LONGEST_ELEMENT_BYTES:
                 return [*command, document.decode()], b"", variables
             return command, document, variables

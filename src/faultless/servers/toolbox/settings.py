@@ -47,3 +47,8 @@ class Settings:
     )
     sandbox: bool = option(False, "Run tools under bubblewrap.")
     writable: tuple[str, ...] = option((), "A folder that tools in the sandbox may write to.", metavar="DIR")
+    socket: tuple[str, ...] = option(
+        (),
+        "A socket that tools in the sandbox may talk to; without one they may talk to none.",
+        metavar="PATH",
+    )

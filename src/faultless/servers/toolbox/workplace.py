@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from faultless.contract import Fault, FaultKind, clean
 from faultless.contract.redaction import Redactor
-from faultless.contract.text import last_line
 from faultless.kit.root import Root
 from faultless.process import Spec
 from faultless.servers.toolbox.folder import find_folder
+from faultless.servers.toolbox.sandbox import Sandbox, build_sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,18 +23,6 @@ if TYPE_CHECKING:
 _ALWAYS = ("PATH", "HOME", "LANG", "TMPDIR")
 _GRACE_SECONDS = 0.2
 """Between being asked to end and being killed: a time-out is answered at once."""
-
-_BUBBLEWRAP = "bwrap"
-_PROBE_SECONDS = 20.0
-_WALLS = (
-    *("--ro-bind", "/", "/"),
-    *("--dev", "/dev"),
-    *("--proc", "/proc"),
-    *("--tmpfs", "/tmp"),  # noqa: S108 - the sandbox's own, empty one
-    "--unshare-all",
-    "--die-with-parent",
-    "--new-session",
-)
 
 
 @dataclass(frozen=True)
@@ -93,7 +78,8 @@ def open_workplace(settings: Settings) -> Workplace:
     if settings.sandbox:
         readable = [folder, Path(__file__).parent, *map(Path, dict.fromkeys((sys.prefix, sys.base_prefix)))]
         writable = [Path(os.path.realpath(settings.root / name)) for name in settings.writable]
-        sandbox = build_sandbox(readable, writable)
+        sockets = [Path(os.path.realpath(settings.root / name)) for name in settings.socket]
+        sandbox = build_sandbox(readable, writable, sockets)
     return Workplace(settings, Root(settings.root), folder, sandbox)
 
 
@@ -109,47 +95,3 @@ def hide_captured(redactor: Redactor, captured: Captured) -> Captured:
         return replace(captured, text=redactor.hide_text(captured.text))
     before = redactor.hide_beginning(before)
     return replace(captured, text=before + marker + redactor.hide_end(after), cut=len(before))
-
-
-class Sandbox:
-    """Bubblewrap: no network, a read-only system, writing only where it was allowed."""
-
-    def __init__(self, program: str, readable: Sequence[Path], writable: Sequence[Path]) -> None:
-        self._walls = [program, *_WALLS]
-        self._readable = list(readable)
-        self._writable = list(writable)
-
-    def wrap(self, command: Sequence[str], cwd: Path) -> list[str]:
-        """Folders to read are named too, because an empty /tmp may hide them; those to write come on top."""
-        words = list(self._walls)
-        for way, folders in (("--ro-bind", [*self._readable, cwd]), ("--bind", self._writable)):
-            for folder in dict.fromkeys(folders):
-                words += [way, str(folder), str(folder)]
-        return [*words, "--chdir", str(cwd), "--", *command]
-
-
-def build_sandbox(readable: Sequence[Path], writable: Sequence[Path]) -> Sandbox:
-    """A sandbox that was seen to work here, or a fault; never something weaker."""
-    for folder in writable:
-        if not folder.is_dir():
-            raise Fault(
-                FaultKind.NOT_FOUND, f"--writable {folder} is not a folder", hint="create it, or name another"
-            )
-    program = shutil.which(_BUBBLEWRAP)
-    if program is None:
-        raise Fault(
-            FaultKind.UNAVAILABLE,
-            "--sandbox was asked for, but bubblewrap is not installed",
-            hint="install the package bubblewrap, or serve without --sandbox",
-        )
-    probe = subprocess.run(
-        [program, *_WALLS, "--", "true"], capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False
-    )
-    if probe.returncode != 0:
-        reason = clean(last_line(probe.stderr, "it failed"), 300)
-        raise Fault(
-            FaultKind.UNAVAILABLE,
-            f"--sandbox was asked for, but bubblewrap does not work here: {reason}",
-            hint="allow user namespaces, or serve without --sandbox",
-        )
-    return Sandbox(program, readable, writable)

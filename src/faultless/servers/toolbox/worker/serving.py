@@ -64,7 +64,9 @@ def main(channel: int, path: str) -> None:
     except BaseException as problem:  # noqa: BLE001 - the owner's code, which may raise anything at all
         send(channel, json.dumps({"broken": explain(problem, path)}))
         return
-    send(channel, json.dumps(description))
+    folder = os.path.dirname(path)
+    modules = len(sys.modules)
+    send(channel, json.dumps(dict(description, files=list_imported(folder))))
     adopt_orphans()  # from here on, and not before: somebody is waiting for the description
     printed.forget()
     for line in requests:
@@ -72,7 +74,11 @@ def main(channel: int, path: str) -> None:
             return  # the server ended in the middle of a request
         request = json.loads(line)
         os.write(2, (MARK + "\n").encode())
-        send(channel, perform(tools[request["function"]], request["arguments"], path, printed))
+        answer = perform(tools[request["function"]], request["arguments"], path, printed)
+        if len(sys.modules) != modules:
+            modules = len(sys.modules)
+            answer = answer[:-1] + ', "files": ' + json.dumps(list_imported(folder)) + "}"
+        send(channel, answer)
 
 
 def adopt_orphans() -> None:
@@ -95,6 +101,14 @@ def load(path: str) -> types.ModuleType:
     sys.modules[name] = module  # dataclasses and pickle look there
     spec.loader.exec_module(module)
     return module
+
+
+def list_imported(folder: str) -> list[str]:
+    """Files of the folder that were imported: when one changes, this process is out of date."""
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    beside = os.path.join(folder, "")
+    own = [file for file in files if isinstance(file, str) and file.startswith(beside)]
+    return [file for file in own if os.sep + "site-packages" + os.sep not in file]
 
 
 def perform(function: functions.Function, arguments: dict[str, Value], path: str, printed: Printed) -> str:
