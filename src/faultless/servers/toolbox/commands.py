@@ -73,12 +73,13 @@ async def _review(root: Path, folder: str | None) -> _Review:
         if reason := _find_obstacle(definition, functions):
             review.not_runnable.append(Skipped(definition.name, definition.source, reason))
         review.remarks += [Skipped(definition.name, definition.source, it) for it in definition.remarks]
+    review.remarks += toolbox.loaded.remarks
     review.remarks += _find_missing_variables(review.definitions)
     return review
 
 
 def _find_missing_variables(definitions: list[Definition]) -> list[Skipped]:
-    """Under nounset a function that reads a variable it does not get fails, and its author should know before."""
+    """Under nounset a function that reads a variable it does not get fails: its author should know."""
     found = []
     for path in {it.action.path for it in definitions if isinstance(it.action, BashFunction)}:
         given = {name for it in definitions if isinstance(it.action, BashFunction) for name in it.env}

@@ -49,6 +49,8 @@ class _Entry(BaseModel):
     timeout_seconds: float | None = Field(None, gt=0, le=LONGEST_TIMEOUT_SECONDS)
     ok_exit: list[int] = [0]
     env: list[str] = []
+    group: list[str] = []
+    progress: bool = False
     output: str = "text"
     output_schema: dict[str, Any] | None = None
     read_only: bool = False
@@ -96,6 +98,8 @@ def _define(path: Path, name: str, table: object) -> Definition:
         raise BrokenDefinitionError("the first element of command must be the program itself")
     if entry.stdin is not None and entry.stdin not in entry.parameters.get("properties", {}):
         raise BrokenDefinitionError(f"stdin names {entry.stdin!r}, which is not a parameter")
+    if program.startswith("./"):
+        entry.command[0] = str(path.parent / program[2:]).replace("{", "{{").replace("}", "}}")
     try:
         action = Command(parse_list(entry.command), entry.stdin)
     except TemplateError as refused:
@@ -123,6 +127,8 @@ def _read_traits(entry: _Entry) -> Traits:
         timeout_seconds=entry.timeout_seconds,
         ok_exits=frozenset(entry.ok_exit),
         env=read_variables(" ".join(entry.env)) if entry.env else (),
+        groups=tuple(entry.group),
+        reports_progress=entry.progress,
         output=read_output(entry.output),
         output_schema=entry.output_schema,
     )

@@ -91,6 +91,10 @@ class Traits:
     env: tuple[str, ...] = ()
     output: str = TEXT
     output_schema: dict[str, Any] | None = None
+    groups: tuple[str, ...] = ()
+    """For `--group`."""
+    reports_progress: bool = False
+    """On descriptor 3."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,6 +213,8 @@ class Loaded:
 
     definitions: list[Definition] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
+    remarks: list[Skipped] = field(default_factory=list)
+    """About files that define nothing, although they look as if they were meant to."""
     broken: Skipped | None = None
     """A file of many definitions that cannot be read: nobody knows which tools it would have offered."""
 
@@ -230,4 +236,5 @@ class Loaded:
             else:
                 self.definitions.append(definition)
         self.skipped += other.skipped
+        self.remarks += other.remarks
         self.broken = self.broken or other.broken

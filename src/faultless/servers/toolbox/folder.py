@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from faultless.contract import Fault, FaultKind
 from faultless.kit import log
 from faultless.servers.toolbox import declared, mcbox
-from faultless.servers.toolbox.definition import BrokenDefinitionError, Loaded
+from faultless.servers.toolbox.definition import BrokenDefinitionError, Loaded, Skipped
 from faultless.servers.toolbox.header import has_header, load_script, tool_name
 from faultless.servers.toolbox.python_file import load_python
 
@@ -76,6 +76,8 @@ class Folder:
     async def load(self, describe: Callable[[Path], Awaitable[dict[str, Any]]]) -> Loaded:
         loaded = Loaded()
         names = {entry.name: found.st_mode for entry, found in self._files()}
+        for name in self._dangling():
+            loaded.skip(name, BrokenDefinitionError("it is a link to nowhere", name=tool_name(Path(name))))
         for name in sorted(names.keys() - _FIXED):
             loaded.add(await self._load_file(name, names[name], describe))
         if declared.FILE_NAME in names:
@@ -96,12 +98,24 @@ class Folder:
             elif has_header(path):
                 loaded.definitions.append(load_script(path))
             elif name.endswith(".py"):
-                return await load_python(path, describe)
+                loaded = await load_python(path, describe)
+            if mode & _EXECUTABLE and not loaded.definitions and not loaded.skipped:
+                reason = "it can be executed but is no tool: say so in a comment, `# @tool What it does`"
+                loaded.remarks.append(Skipped(tool_name(path), name, reason))
         except BrokenDefinitionError as broken:
             loaded.skip(name, broken)
         except OSError as problem:
             loaded.skip(name, BrokenDefinitionError(f"cannot be read: {problem.strerror}"))
         return loaded
+
+    def _dangling(self) -> list[str]:
+        with suppress(OSError), os.scandir(self.path) as entries:
+            return sorted(
+                it.name
+                for it in entries
+                if it.name[0] not in "._" and it.is_symlink() and not Path(it.path).exists()
+            )
+        return []
 
     def _files(self) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
         """Regular files, links to such included; names that start with . or _ are nobody's tools."""

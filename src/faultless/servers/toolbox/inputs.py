@@ -24,14 +24,27 @@ def prepare_arguments(definition: Definition, arguments: dict[str, Any], root: R
     if violations:
         raise explain_violations(definition, violations)
     if definition.fills_defaults:
-        arguments = arguments | {
-            name: rule["default"]
-            for name, rule in definition.properties.items()
-            if name not in arguments and isinstance(rule, dict) and "default" in rule
-        }
+        arguments = _fill_in(definition.input_schema, arguments)
     for place, path in definition.paths.find(arguments):
         _prove_path(".".join(place), path, root)
     return arguments
+
+
+def _fill_in(rule: object, value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """With the defaults of absent properties, at every depth that `properties` and `items` describe."""
+    if not isinstance(rule, dict):
+        return value
+    if isinstance(value, list):
+        return [_fill_in(rule.get("items"), item) for item in value]
+    properties = rule.get("properties")
+    if not isinstance(value, dict) or not isinstance(properties, dict):
+        return value
+    absent = {
+        name: inner["default"]
+        for name, inner in properties.items()
+        if name not in value and isinstance(inner, dict) and "default" in inner
+    }
+    return {name: _fill_in(properties.get(name), inner) for name, inner in (value | absent).items()}
 
 
 def _prove_path(name: str, path: str, root: Root) -> None:

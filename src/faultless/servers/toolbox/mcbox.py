@@ -26,7 +26,8 @@ from faultless.servers.toolbox.directives import read_variables
 from faultless.servers.toolbox.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Set
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     from faultless.kit.toolset import Annotations
@@ -44,7 +45,36 @@ _LOCAL = re.compile(
 )
 _OWN_PREFIXES = ("BASH", "MCBOX_", "EPOCH", "__faultless")
 _OWN_VARIABLES = frozenset(
-    ["OTEL_LOG_LEVEL", "COLUMNS", "DIRSTACK", "EUID", "FUNCNAME", "GROUPS", "HOSTNAME", "HOSTTYPE", "IFS", "LINENO", "LINES", "MACHTYPE", "OLDPWD", "OPTARG", "OPTIND", "OSTYPE", "PIPESTATUS", "PPID", "PS4", "PWD", "RANDOM", "REPLY", "SECONDS", "SHELLOPTS", "SHLVL", "SRANDOM", "UID", "_"]
+    [
+        "OTEL_LOG_LEVEL",
+        "COLUMNS",
+        "DIRSTACK",
+        "EUID",
+        "FUNCNAME",
+        "GROUPS",
+        "HOSTNAME",
+        "HOSTTYPE",
+        "IFS",
+        "LINENO",
+        "LINES",
+        "MACHTYPE",
+        "OLDPWD",
+        "OPTARG",
+        "OPTIND",
+        "OSTYPE",
+        "PIPESTATUS",
+        "PPID",
+        "PS4",
+        "PWD",
+        "RANDOM",
+        "REPLY",
+        "SECONDS",
+        "SHELLOPTS",
+        "SHLVL",
+        "SRANDOM",
+        "UID",
+        "_",
+    ]
 )
 """Set by bash, or by us."""
 _OPENING = frozenset(
@@ -178,7 +208,7 @@ def _read_env(path: Path) -> tuple[str, ...]:
     )
 
 
-def find_missing_variables(path: Path, given: Set[str]) -> dict[str, int]:
+def find_missing_variables(path: Path, given: AbstractSet[str]) -> dict[str, int]:
     """Variables that the file reads and nobody sets, with the line where it does; `${NAME:-x}` needs none."""
     text = path.read_text(encoding="utf-8", errors="replace")
     shown = _UNREAD.sub(lambda skipped: "\n" * skipped[0].count("\n"), text)

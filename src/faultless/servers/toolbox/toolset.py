@@ -7,6 +7,8 @@ import os
 import signal
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Self
 
 import anyio
@@ -17,6 +19,7 @@ from faultless.kit import log
 from faultless.kit.admission import Admission
 from faultless.kit.toolset import TellChanged, Tool, Toolset
 from faultless.servers.toolbox.definition import Loaded
+from faultless.servers.toolbox.documents import Documents
 from faultless.servers.toolbox.faults import explain_broken_file, explain_left_out
 from faultless.servers.toolbox.folder import Folder, Signature
 from faultless.servers.toolbox.mcbox import load_identity, locate
@@ -41,6 +44,7 @@ def build_toolset(settings: Settings) -> Toolset:
 
 class Toolbox:
     def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         workplace = open_workplace(settings)
         named = settings.folder or settings.tools
         files = locate(workplace.folder, {} if named else os.environ)
@@ -51,11 +55,14 @@ class Toolbox:
         self._lock = anyio.Lock()
         self._signature: Signature | None = None
         identity = load_identity(files)
+        documents = Documents(workplace.folder)
         self.toolset = Toolset(
             identity.name,
             version=identity.version,
             dialect=Dialect.SPLIT,
             instructions=identity.instructions,
+            resources=documents.list_resources(),
+            prompts=documents.list_prompts(),
             refresh=self.refresh,
             accompany=self._accompany,
         )
@@ -70,7 +77,7 @@ class Toolbox:
                 return
             known = self._signature
             await self._workers.renew(None if known is None else _compare(known, signature))
-            self.loaded = await self.folder.load(self._workers.describe)
+            self.loaded = _choose(await self.folder.load(self._workers.describe), self._settings)
             tools = [self._runner.make_tool(definition) for definition in self.loaded.definitions]
             self.toolset.tools = {tool.name: tool for tool in tools}
             self.toolset.left_out = LeftOut(self.loaded)
@@ -158,6 +165,27 @@ class LeftOut(Mapping[str, Fault]):
 
     def __len__(self) -> int:
         return len(self._known)
+
+
+def _choose(loaded: Loaded, settings: Settings) -> Loaded:
+    """Only the tools that were asked for by name or by group."""
+    if not settings.only and not settings.group:
+        return loaded
+    for pattern in settings.only:
+        names = {it.name for it in loaded.definitions} | {it.name for it in loaded.skipped}
+        if not any(fnmatchcase(name, pattern) for name in names):
+            log.error("--only names no tool", name=pattern)
+    for group in settings.group:
+        if not any(group in it.groups for it in loaded.definitions):
+            log.error("--group names no group", name=group)
+    chosen = [
+        it
+        for it in loaded.definitions
+        if any(fnmatchcase(it.name, pattern) for pattern in settings.only)
+        or not set(settings.group).isdisjoint(it.groups)
+    ]
+    skipped = [it for it in loaded.skipped if any(fnmatchcase(it.name, pattern) for pattern in settings.only)]
+    return replace(loaded, definitions=chosen, skipped=skipped)
 
 
 def _write_listing(tools: Mapping[str, Tool]) -> str:
