@@ -77,7 +77,7 @@ async def test_an_env_file_that_is_none_is_a_fault_at_the_start(
 
 
 @pytest.mark.parametrize("sandbox", [False, True])
-def test_a_script_reports_progress_on_descriptor_3(serve: Serve, tmp_path: Path, sandbox: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_a_script_reports_progress_on_descriptor_3(serve: Serve, tmp_path: Path, sandbox: bool) -> None:
     if sandbox and not any(Path(folder, "bwrap").exists() for folder in os.environ["PATH"].split(":")):
         pytest.skip("needs bubblewrap")
     write_tool(

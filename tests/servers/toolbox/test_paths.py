@@ -1,5 +1,6 @@
 """A path is proved to lie in the root wherever the schema puts it."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,7 @@ def from_optional(it: Optional[Source] = None) -> str:
     """Read."""
     return it.file.read_text()
 '''
-CALLS = {
+CALLS: dict[str, Callable[[str], Any]] = {
     "from_dataclass": lambda path: {"file": path},
     "from_dict": lambda path: {"a": path},
     "from_tuple": lambda path: [1, path],

@@ -244,7 +244,7 @@ def test_the_log_of_a_failing_tool_is_not_empty_at_error(tmp_path: Path) -> None
 def test_a_variable_that_is_not_set_ends_the_call_and_a_pipe_fails_with_its_first_part(
     box: WireClient,
 ) -> None:
-    """nounset and pipefail, as mcbox sets them."""
+    """Nounset and pipefail, as mcbox sets them."""
     answer = json.dumps(box.call("unset"))
     assert "CACHE_DIR: unbound variable" in answer
     assert "never reached" not in answer

@@ -246,10 +246,10 @@ def _fill(element: Element, arguments: Mapping[str, Any], *, guarded: bool) -> l
         parts = (part if isinstance(part, str) else as_text(arguments.get(part.name)) for part in element)
         texts = ["".join(parts)]
     for text in texts:
-        if isinstance(first, Slot) and text == "-":
-            raise refuse(name, "'-' alone means standard input to many programs, which is empty here", text)
         if isinstance(first, Slot) and text.startswith("-") and not guarded:
-            raise refuse(name, "a value that starts with '-' could be read as an option", text)
+            alone = "'-' alone means standard input to many programs, which is empty here"
+            option = "a value that starts with '-' could be read as an option"
+            raise refuse(name, alone if text == "-" else option, text)
         if "\0" in text:
             raise refuse(name, "a command line cannot hold a NUL character", value)
         if (size := len(text.encode())) > LONGEST_ELEMENT_BYTES:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 FILE_NAME = "tools.toml"
 _OTHER_WORDS = {
     **dict.fromkeys(("argv", "args", "cmd", "run", "exec", "program"), "command"),
-    **dict.fromkeys(("timeout", "deadline"), "timeout_seconds"),
     **dict.fromkeys(("schema", "inputSchema", "input_schema", "params", "properties"), "parameters"),
     **dict.fromkeys(("readonly", "readOnly"), "read_only"),
 }

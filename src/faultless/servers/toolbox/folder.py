@@ -12,7 +12,7 @@ from faultless.contract import Fault, FaultKind
 from faultless.kit import log
 from faultless.servers.toolbox import declared, mcbox
 from faultless.servers.toolbox.definition import BrokenDefinitionError, Loaded, Skipped
-from faultless.servers.toolbox.header import has_header, load_script, tool_name
+from faultless.servers.toolbox.header import find_mistake, has_header, load_script, tool_name
 from faultless.servers.toolbox.python_file import load_python
 
 if TYPE_CHECKING:
@@ -95,6 +95,8 @@ class Folder:
             if has_header(path) and not mode & _EXECUTABLE:
                 reason = f"it is not executable: chmod +x {name}"
                 loaded.skip(name, BrokenDefinitionError(reason, name=tool_name(path)))
+            elif has_header(path) and (mistake := find_mistake(path)):
+                loaded.skip(name, BrokenDefinitionError(mistake, name=tool_name(path)))
             elif has_header(path):
                 loaded.definitions.append(load_script(path))
             elif name.endswith(".py"):

@@ -63,8 +63,6 @@ def tool_name(path: Path) -> str:
 
 
 def load_script(path: Path) -> Definition:
-    if mistake := _find_mistake(path):
-        raise BrokenDefinitionError(mistake, name=tool_name(path))
     try:
         return _define(path, _read_block(path))
     except BrokenDefinitionError as broken:
@@ -72,7 +70,7 @@ def load_script(path: Path) -> Definition:
         raise BrokenDefinitionError(broken.reason, name=name, line=broken.line) from None
 
 
-def _find_mistake(path: Path) -> str | None:
+def find_mistake(path: Path) -> str | None:
     """Why the system will not start it, or we cannot read all of its header."""
     with path.open("rb") as file:
         start = file.read(_HEADER_BYTES + 1)

@@ -113,7 +113,8 @@ async def _run_reporting(spec: process.Spec, call: Call) -> Finished:
     """Passes on what the tool writes to descriptor 3: `DONE [TOTAL] [MESSAGE]`, a line each."""
     async with process.start(spec) as child, anyio.create_task_group() as tasks:
         tasks.start_soon(_pass_on_progress, child, call)
-        return await child.wait()
+        finished = await child.wait()
+    return finished  # noqa: RET504 - to a type checker a task group may end early without an exception
 
 
 async def _pass_on_progress(child: process.Child, call: Call) -> None:
