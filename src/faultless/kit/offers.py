@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -45,7 +46,7 @@ def _resource_handlers(resources: Mapping[str, Resource]) -> _Handlers:
     ) -> types.ListResourcesResult:
         refuse_cursor(params)
         listed = [
-            types.Resource(uri=it.uri, name=it.name, description=it.description, mime_type="application/json")
+            types.Resource(uri=it.uri, name=it.name, description=it.description, mime_type=it.mime_type)
             for it in resources.values()
         ]
         return types.ListResourcesResult(resources=listed)
@@ -54,14 +55,23 @@ def _resource_handlers(resources: Mapping[str, Resource]) -> _Handlers:
         resource = resources.get(str(params.uri))
         if resource is None:
             raise _no_such("uri", str(params.uri), resources)
-        text = to_json(resource.read()).decode()
-        contents = types.TextResourceContents(uri=resource.uri, mime_type="application/json", text=text)
-        return types.ReadResourceResult(contents=[contents])
+        return types.ReadResourceResult(contents=[_read_contents(resource)])
 
     return {
         "resources/list": (types.PaginatedRequestParams, list_resources),
         "resources/read": (types.ReadResourceRequestParams, read_resource),
     }
+
+
+def _read_contents(resource: Resource) -> types.TextResourceContents | types.BlobResourceContents:
+    found = resource.read()
+    data = found if isinstance(found, bytes) else to_json(found)
+    kind = resource.mime_type
+    try:
+        return types.TextResourceContents(uri=resource.uri, mime_type=kind, text=data.decode())
+    except UnicodeDecodeError:
+        blob = base64.b64encode(data).decode()
+        return types.BlobResourceContents(uri=resource.uri, mime_type=kind, blob=blob)
 
 
 def _prompt_handlers(prompts: Mapping[str, Prompt]) -> _Handlers:

@@ -99,7 +99,9 @@ class Resource:
     uri: str
     name: str
     description: str
-    read: Callable[[], Json]
+    read: Callable[[], Json | bytes]
+    """Bytes are sent as they are: as text where they are UTF-8."""
+    mime_type: str = "application/json"
 
 
 @dataclass(frozen=True, slots=True)

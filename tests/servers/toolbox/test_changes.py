@@ -72,3 +72,28 @@ async def test_files_that_tools_write_beside_themselves_are_no_change(tmp_path: 
         (tmp_path / "output.txt").write_text("data")
         (tmp_path / "output.json").write_text("{}")
         assert await server.say("pid") == first
+
+
+COUNTER = (
+    'N = []\n\n\ndef count_{name}() -> int:\n    """Count calls."""\n    N.append(1)\n    return len(N)\n'
+)
+
+
+@pytest.mark.anyio
+async def test_an_edit_restarts_only_the_workers_that_imported_the_file(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.py").write_text(COUNTER.format(name=name))
+    (tmp_path / "_shared.py").write_text("WORD = 'one'\n")
+    (tmp_path / "c.py").write_text(
+        'def shared() -> str:\n    """Say it."""\n    import _shared\n    return _shared.WORD\n'
+    )
+    async with in_memory(tmp_path, tmp_path) as server:
+        counts = [await server.say("count_a") for _ in range(2)] + [await server.say("count_b")]
+        assert counts == ['{"result":1}', '{"result":2}', '{"result":1}']
+        assert await server.say("shared") == "one"
+        write_script(tmp_path, "say", "one")
+        assert (await server.say("say"), await server.say("count_a")) == ("one", '{"result":3}')
+        (tmp_path / "b.py").write_text(COUNTER.format(name="b") + "\n")
+        assert (await server.say("count_b"), await server.say("count_a")) == ('{"result":1}', '{"result":4}')
+        (tmp_path / "_shared.py").write_text("WORD = 'another'\n")
+        assert (await server.say("shared"), await server.say("count_a")) == ("another", '{"result":5}')

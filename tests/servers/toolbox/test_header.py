@@ -107,7 +107,7 @@ PARAMETERS: dict[str, tuple[dict[str, Any], bool]] = {
         False,
     ),
     "name: fast|slow = fast": ({"enum": ["fast", "slow"], "default": "fast"}, False),
-    "name: 1|2 = 1": ({"enum": ["1", "2"], "default": "1"}, False),
+    "name: 1|2 = 1": ({"enum": [1, 2], "default": 1}, False),
     "name: int|string": ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, True),
     "name: string[] = []": ({"type": "array", "items": {"type": "string"}, "default": []}, False),
     'name: string[] = ["a", "b"]  Some': (

@@ -15,6 +15,40 @@ if TYPE_CHECKING:
 
 LONGEST_ELEMENT_BYTES = 128 * 1024 - 1
 """What Linux takes as one argument or one variable, with its end mark."""
+# Programs that take code as an argument, and the options that say so.
+_SHELL_OPTION = re.compile(r"-[A-Za-z]*c[A-Za-z]*|--command")
+_CODE_OPTIONS = {
+    **dict.fromkeys(
+        ("sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "fish", "csh", "tcsh"), _SHELL_OPTION
+    ),
+    **dict.fromkeys(("su", "runuser", "script"), _SHELL_OPTION),
+    **dict.fromkeys(("python", "python3", "pypy", "pypy3"), re.compile(r"-[A-Za-z]*c")),
+    **dict.fromkeys(("perl", "ruby", "lua"), re.compile(r"-[A-Za-z]*[eE]")),
+    **dict.fromkeys(("node", "nodejs", "bun"), re.compile(r"-[pe]|-pe|--eval|--print")),
+    "php": re.compile(r"-r"),
+}
+_LATE_OPTIONS = frozenset({"su", "runuser", "script"})
+"""Theirs may come after other words."""
+_WITH_VALUE = frozenset({"-o", "+o", "-O", "-W", "-X", "-r", "--require", "-I", "-M"})
+_WRAPPERS = frozenset(
+    {
+        "env",
+        "xargs",
+        "timeout",
+        "nice",
+        "ionice",
+        "nohup",
+        "sudo",
+        "doas",
+        "setsid",
+        "stdbuf",
+        "time",
+        "flock",
+    }
+    | {"chroot", "unshare", "nsenter", "docker", "podman", "kubectl", "ssh", "watch", "find", "parallel"}
+    | {"busybox", "su", "runuser"}
+)
+"""Programs that run what their arguments name."""
 _SLOT = re.compile(r"\{\{|\}\}|\{([A-Za-z_][\w-]*)(?:\?([^{}]*))?\}")
 
 
@@ -46,7 +80,11 @@ class Template:
     @property
     def program(self) -> str:
         """The first element, which holds no slot."""
-        return "".join(part for part in self.groups[0][1][0] if isinstance(part, str))
+        return _literal(self.groups[0][1][0])
+
+    def elements(self) -> Iterator[Element]:
+        for _, elements in self.groups:
+            yield from elements
 
     def render(self, arguments: Mapping[str, Any]) -> list[str]:
         rendered: list[str] = []
@@ -97,7 +135,8 @@ def parse_list(items: Sequence[str | Sequence[str]]) -> Template:
 
 
 def check_template(template: Template, properties: Mapping[str, Any], always_given: set[str]) -> None:
-    """Whatever arguments the schema lets through, the template can be filled in."""
+    """Whatever arguments the schema lets through, the template can be filled in, and nothing becomes code."""
+    _refuse_code(template)
     for optional, element, slot in template.slots():
         if slot.name not in properties:
             raise TemplateError(
@@ -109,6 +148,67 @@ def check_template(template: Template, properties: Mapping[str, Any], always_giv
             )
         if properties[slot.name].get("type") == "array" and len(element) > 1:
             raise TemplateError(f"{{{slot.name}}} is a list, which needs an element of its own")
+
+
+def _refuse_code(template: Template) -> None:
+    """A value inside a program's text is read as program: quotes around it do not keep it in."""
+    words = list(template.elements())
+    starts = (
+        range(len(words)) if words and _program_name(words[0]) in _WRAPPERS else range(min(1, len(words)))
+    )
+    for start in starts:
+        name = _program_name(words[start])
+        option = _CODE_OPTIONS.get(name)
+        slot = _find_slot_in_code(words[start + 1 :], option, name in _LATE_OPTIONS) if option else None
+        if slot:
+            raise TemplateError(
+                f"{{{slot.name}}} stands inside the text that {name} runs, where a value is read as code;"
+                f' write "$1" there, and the slot behind it: ["sh", "-c", "… \\"$1\\"", "sh",'
+                f' "{{{slot.name}}}"], or read the value from standard input'
+            )
+
+
+def _find_slot_in_code(words: list[Element], option: re.Pattern[str], is_late: bool) -> Slot | None:
+    """The code is what comes first after the option and is no option itself."""
+    is_code, before = False, ""
+    for word in words:
+        text = _literal(word)
+        name, equals, _ = text.partition("=")
+        is_option = text.startswith(("-", "+"))
+        if (is_code and not is_option) or (equals and option.fullmatch(name)):
+            return next((part for part in word if isinstance(part, Slot)), None)
+        if option.fullmatch(text):
+            is_code = True
+        elif not is_code and not is_option and not is_late and before not in _WITH_VALUE:
+            return None  # a file of its own: what follows are its arguments
+        before = text
+    return None
+
+
+def _program_name(word: Element) -> str:
+    return _literal(word).rsplit("/", 1)[-1]
+
+
+def _literal(element: Element) -> str:
+    return "".join(part for part in element if isinstance(part, str))
+
+
+def find_bare_numbers(template: Template, properties: Mapping[str, Any]) -> list[str]:
+    """Numbers that, below zero, would look like an option: neither behind `--` nor behind `=`."""
+    bare: list[str] = []
+    for element in template.elements():
+        if element == ("--",):
+            break
+        first = element[0]
+        if isinstance(first, Slot) and first.flag is None:
+            rule = properties[first.name]
+            if (
+                isinstance(rule, dict)
+                and rule.get("type") in {"integer", "number"}
+                and not rule.get("minimum", -1) >= 0
+            ):
+                bare.append(first.name)
+    return bare
 
 
 def as_text(value: object) -> str:
@@ -147,7 +247,9 @@ def _fill(element: Element, arguments: Mapping[str, Any], *, guarded: bool) -> l
         texts = ["".join(parts)]
     for text in texts:
         if isinstance(first, Slot) and text.startswith("-") and not guarded:
-            raise refuse(name, "a value that starts with '-' could be read as an option", text)
+            alone = "'-' alone means standard input to many programs, which is empty here"
+            option = "a value that starts with '-' could be read as an option"
+            raise refuse(name, alone if text == "-" else option, text)
         if "\0" in text:
             raise refuse(name, "a command line cannot hold a NUL character", value)
         if (size := len(text.encode())) > LONGEST_ELEMENT_BYTES:

@@ -24,6 +24,7 @@ from faultless.servers.toolbox.definition import (
     Skipped,
     check_name,
 )
+from faultless.servers.toolbox.mcbox import find_missing_variables
 from faultless.servers.toolbox.settings import Settings
 from faultless.servers.toolbox.toolset import Toolbox
 from faultless.servers.toolbox.workplace import pick_variables
@@ -58,6 +59,8 @@ class _Review:
     skipped: list[Skipped]
     not_runnable: list[Skipped] = field(default_factory=list)
     """Exposed, but every call will fail."""
+    remarks: list[Skipped] = field(default_factory=list)
+    """Exposed and running, but perhaps not as meant."""
 
 
 async def _review(root: Path, folder: str | None) -> _Review:
@@ -69,7 +72,21 @@ async def _review(root: Path, folder: str | None) -> _Review:
     for definition in review.definitions:
         if reason := _find_obstacle(definition, functions):
             review.not_runnable.append(Skipped(definition.name, definition.source, reason))
+        review.remarks += [Skipped(definition.name, definition.source, it) for it in definition.remarks]
+    review.remarks += toolbox.loaded.remarks
+    review.remarks += _find_missing_variables(review.definitions)
     return review
+
+
+def _find_missing_variables(definitions: list[Definition]) -> list[Skipped]:
+    """Under nounset a function that reads a variable it does not get fails: its author should know."""
+    found = []
+    for path in {it.action.path for it in definitions if isinstance(it.action, BashFunction)}:
+        given = {name for it in definitions if isinstance(it.action, BashFunction) for name in it.env}
+        for name, line in find_missing_variables(path, given | set(pick_variables(()))).items():
+            place = f"{path.name}:{line}"
+            found.append(Skipped(f"${name}", place, f"tools will not get it: add the line # @env {name}"))
+    return found
 
 
 async def _list_functions(definitions: list[Definition], root: Path) -> dict[Path, set[str]]:
@@ -99,7 +116,8 @@ def _find_obstacle(definition: Definition, functions: Mapping[Path, set[str]]) -
             program = command.template.program
             return None if shutil.which(program) else f"there is no program {program}"
         case BashFunction() as bash if bash.function not in functions.get(bash.path, set()):
-            return f"{bash.path.name} defines no function {bash.function}"
+            if shutil.which(bash.function) is None:
+                return f"{bash.path.name} defines no function {bash.function}"
     return None
 
 
@@ -123,7 +141,12 @@ def _write_review(review: _Review) -> str:
         f"  {_write_signature(it):<{width}}  {it.source}  {', '.join(_list_traits(it))}".rstrip()
         for it in review.definitions
     ]
-    for title, rows in (("left out", review.skipped), ("exposed, but will not run", review.not_runnable)):
+    sections = (
+        ("left out", review.skipped),
+        ("exposed, but will not run", review.not_runnable),
+        ("worth a look", review.remarks),
+    )
+    for title, rows in sections:
         if rows:
             lines += [f"{title}:", *(f"  {row.name}  ({row.source}): {row.reason}" for row in rows)]
     return "\n".join(lines)

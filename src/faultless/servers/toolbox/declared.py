@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 FILE_NAME = "tools.toml"
+_OTHER_WORDS = {
+    **dict.fromkeys(("argv", "args", "cmd", "run", "exec", "program"), "command"),
+    **dict.fromkeys(("schema", "inputSchema", "input_schema", "params", "properties"), "parameters"),
+    **dict.fromkeys(("readonly", "readOnly"), "read_only"),
+}
+"""What people write who have used something else before."""
 _NO_PARAMETERS = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
@@ -42,6 +48,8 @@ class _Entry(BaseModel):
     timeout_seconds: float | None = Field(None, gt=0, le=LONGEST_TIMEOUT_SECONDS)
     ok_exit: list[int] = [0]
     env: list[str] = []
+    group: list[str] = []
+    progress: bool = False
     output: str = "text"
     output_schema: dict[str, Any] | None = None
     read_only: bool = False
@@ -55,12 +63,11 @@ def load_declared(path: Path) -> Loaded:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
-        loaded.skip(path.name, BrokenDefinitionError(f"cannot be read: {problem}"))
+        loaded.break_down(path.name, f"cannot be read: {problem}")
         return loaded
     tables = document.pop("tools", {})
     if document or not isinstance(tables, dict):
-        reason = "holds something other than [tools.NAME] tables"
-        loaded.skip(path.name, BrokenDefinitionError(reason))
+        loaded.break_down(path.name, _explain_other_tables(document))
         return loaded
     for name, table in tables.items():
         try:
@@ -68,6 +75,14 @@ def load_declared(path: Path) -> Loaded:
         except BrokenDefinitionError as broken:
             loaded.skip(path.name, BrokenDefinitionError(broken.reason, name=name))
     return loaded
+
+
+def _explain_other_tables(document: dict[str, Any]) -> str:
+    singular = document.get("tool")
+    if isinstance(singular, dict) and singular:
+        return f"[tool.{next(iter(singular))}] should be [tools.{next(iter(singular))}]"
+    names = ", ".join(map(repr, document)) or "a `tools` that is no table"
+    return f"holds {names} where only [tools.NAME] tables belong"
 
 
 def _define(path: Path, name: str, table: object) -> Definition:
@@ -82,6 +97,8 @@ def _define(path: Path, name: str, table: object) -> Definition:
         raise BrokenDefinitionError("the first element of command must be the program itself")
     if entry.stdin is not None and entry.stdin not in entry.parameters.get("properties", {}):
         raise BrokenDefinitionError(f"stdin names {entry.stdin!r}, which is not a parameter")
+    if program.startswith("./"):
+        entry.command[0] = str(path.parent / program[2:]).replace("{", "{{").replace("}", "}}")
     try:
         action = Command(parse_list(entry.command), entry.stdin)
     except TemplateError as refused:
@@ -109,6 +126,8 @@ def _read_traits(entry: _Entry) -> Traits:
         timeout_seconds=entry.timeout_seconds,
         ok_exits=frozenset(entry.ok_exit),
         env=read_variables(" ".join(entry.env)) if entry.env else (),
+        groups=tuple(entry.group),
+        reports_progress=entry.progress,
         output=read_output(entry.output),
         output_schema=entry.output_schema,
     )
@@ -117,5 +136,7 @@ def _read_traits(entry: _Entry) -> Traits:
 def _complain(error: ErrorDetails) -> str:
     place = ".".join(str(step) for step in error["loc"])
     if error["type"] == "extra_forbidden":
-        return f"unknown key {place!r}{did_you_mean(place, _Entry.model_fields)}"
+        meant = _OTHER_WORDS.get(place)
+        advice = f"; write {meant}" if meant else did_you_mean(place, _Entry.model_fields)
+        return f"unknown key {place!r}{advice}"
     return f"{place}: {error['msg'][:1].lower()}{error['msg'][1:]}"

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from faultless.kit.toolset import Annotations
-from faultless.servers.toolbox.argv import Template, TemplateError, check_template
+from faultless.servers.toolbox.argv import Template, TemplateError, check_template, find_bare_numbers
+from faultless.servers.toolbox.paths import PathFinder
 from faultless.servers.toolbox.schema import Schema, SchemaError
 
 TEXT, JSON = "text", "json"
 """Forms of output; any other form is a media type, such as image/png."""
 _LONGEST_NAME = 64
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
 
 class BrokenDefinitionError(Exception):
@@ -44,10 +46,12 @@ class Command:
 
 @dataclass(frozen=True)
 class BashFunction:
-    """A function of an mcbox `tools.bash`: the arguments as JSON in `$1`."""
+    """A function of an mcbox `tools.bash`, or a program of its name: the arguments as JSON in `$1`."""
 
     path: Path
     function: str
+    variables: dict[str, str]
+    """What mcbox itself would set."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,10 @@ class Traits:
     env: tuple[str, ...] = ()
     output: str = TEXT
     output_schema: dict[str, Any] | None = None
+    groups: tuple[str, ...] = ()
+    """For `--group`."""
+    reports_progress: bool = False
+    """On descriptor 3."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +106,10 @@ class Definition(Traits):
     action: Action
     input_schema: dict[str, Any]
     checker: Schema
+    paths: PathFinder
     output_checker: Schema | None
+    remarks: tuple[str, ...] = ()
+    """For its author: it works, but not as well as it could."""
 
     @property
     def properties(self) -> dict[str, Any]:
@@ -118,11 +129,14 @@ def define_tool(
     check_name(name)
     if schema.get("type") != "object":
         raise BrokenDefinitionError('the schema of the parameters does not say "type": "object"', name=name)
+    remarks: tuple[str, ...] = ()
     try:
-        checker = Schema(schema)
-        output_checker = Schema(traits.output_schema) if traits.output_schema else None
+        Schema(schema)
         if isinstance(action, Script | Command):
             _check_parameters(action.template, schema)
+            schema, remarks = _bound_numbers(action.template, schema)
+        checker, paths = Schema(schema), PathFinder(schema)
+        output_checker = Schema(traits.output_schema) if traits.output_schema else None
     except (SchemaError, TemplateError) as refused:
         raise BrokenDefinitionError(str(refused), name=name) from None
     if traits.output_schema and traits.output_schema.get("type") != "object":
@@ -134,18 +148,16 @@ def define_tool(
         action=action,
         input_schema=schema,
         checker=checker,
+        paths=paths,
         output_checker=output_checker,
+        remarks=remarks,
         **vars(traits),
     )
 
 
 def check_name(name: str) -> None:
     """Clients pass names on to models, whose interfaces allow these characters."""
-    if not (
-        0 < len(name) <= _LONGEST_NAME
-        and name.isascii()
-        and name.replace("-", "_").replace(".", "_").isidentifier()
-    ):
+    if not _NAME.fullmatch(name):
         raise BrokenDefinitionError(
             f"{name[:_LONGEST_NAME]!r} is no tool name: letters, digits, _ - and ., at most {_LONGEST_NAME}",
             name=name,
@@ -161,6 +173,25 @@ def _check_parameters(template: Template, schema: dict[str, Any]) -> None:
     names = [variable_name(name) for name in properties]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise TemplateError(f"two parameters would both be called {twice}")
+
+
+def _bound_numbers(template: Template, schema: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Says in the schema, which a model sees, that no number below zero can be passed; and to the author."""
+    bare = find_bare_numbers(template, schema.get("properties", {}))
+    if not bare:
+        return schema, ()
+    for name in bare:
+        if schema["properties"][name].get("default", 0) < 0:
+            raise TemplateError(
+                f"the default of {name} could be read as an option: write -- before {{{name}}}"
+            )
+    bounded = {name: schema["properties"][name] | {"minimum": 0} for name in bare}
+    remarks = tuple(
+        f"{{{name}}} takes no number below zero, which could be read as an option:"
+        f" write -- before it, or --option={{{name}}}"
+        for name in bare
+    )
+    return schema | {"properties": schema["properties"] | bounded}, remarks
 
 
 def variable_name(parameter: str) -> str:
@@ -182,6 +213,14 @@ class Loaded:
 
     definitions: list[Definition] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
+    remarks: list[Skipped] = field(default_factory=list)
+    """About files that define nothing, although they look as if they were meant to."""
+    broken: Skipped | None = None
+    """A file of many definitions that cannot be read: nobody knows which tools it would have offered."""
+
+    def break_down(self, source: str, reason: str) -> None:
+        self.broken = Skipped(source, source, reason)
+        self.skipped.append(self.broken)
 
     def skip(self, source: str, broken: BrokenDefinitionError) -> None:
         place = source if broken.line is None else f"{source}:{broken.line}"
@@ -197,3 +236,5 @@ class Loaded:
             else:
                 self.definitions.append(definition)
         self.skipped += other.skipped
+        self.remarks += other.remarks
+        self.broken = self.broken or other.broken

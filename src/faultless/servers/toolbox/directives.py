@@ -54,6 +54,13 @@ def read_variables(text: str) -> tuple[str, ...]:
     return names
 
 
+def _read_groups(text: str) -> tuple[str, ...]:
+    names = tuple(text.replace(",", " ").split())
+    if not names:
+        raise BrokenDefinitionError("@group names no group")
+    return names
+
+
 def _read_exits(text: str) -> frozenset[int]:
     words = text.replace(",", " ").split()
     if not words or not all(
@@ -84,12 +91,16 @@ def read_schema(text: str, folder: Path) -> dict[str, Any]:
     return schema
 
 
+def _read_yes(text: str) -> bool:
+    answers = {"": True, "yes": True, "true": True, "no": False, "false": False}
+    if text.lower() not in answers:
+        raise BrokenDefinitionError(f"{text!r} is neither yes nor no")
+    return answers[text.lower()]
+
+
 def _read_switch(name: str) -> Callable[[Reader, str], dict[str, Any]]:
     def read(reader: Reader, text: str) -> dict[str, Any]:
-        answers = {"": True, "yes": True, "true": True, "no": False, "false": False}
-        if text.lower() not in answers:
-            raise BrokenDefinitionError(f"{text!r} is neither yes nor no")
-        on = answers[text.lower()]
+        on = _read_yes(text)
         change: dict[str, bool] = {name: on}
         if name == "read_only" and on:
             change |= {"destructive": False, "idempotent": True}
@@ -118,5 +129,7 @@ _READERS: dict[str, Callable[[Reader, str], dict[str, Any]]] = {
     "ok-exit": lambda _, text: {"ok_exits": _read_exits(text)},
     "env": lambda reader, text: {"env": (*reader.traits.env, *read_variables(text))},
     "output": _read_output_directive,
+    "group": lambda reader, text: {"groups": (*reader.traits.groups, *_read_groups(text))},
+    "progress": lambda _, text: {"reports_progress": _read_yes(text)},
 }
 _KNOWN = frozenset({*_READERS, "tool", "name", "param", "schema", "argv"})

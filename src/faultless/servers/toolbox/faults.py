@@ -18,15 +18,26 @@ STDERR_TAIL = 4000
 _FAULT_OUTPUT = 100_000
 _TRACEBACK = 20_000
 _MESSAGE_TAIL = 300
+_BROKEN_PROMISE = "Internal error: tool output does not match outputSchema"
 _READ_ONLY = os.strerror(errno.EROFS)
 
 
 def explain_left_out(skipped: Skipped) -> Fault:
     return Fault(
         FaultKind.UNAVAILABLE,
-        f"the tool {skipped.name} is left out: {skipped.source}: {skipped.reason}",
+        f"Internal error: the tool {skipped.name} is left out: {skipped.source}: {skipped.reason}",
         hint="correct the definition; `faultless toolbox check` shows what is exposed and what is not",
         details={"source": skipped.source, "reason": skipped.reason},
+    )
+
+
+def explain_broken_file(broken: Skipped) -> Fault:
+    """For every name that no healthy definition offers: the file may well have offered it."""
+    return Fault(
+        FaultKind.UNAVAILABLE,
+        f"Internal error: {broken.source} cannot be loaded: {broken.reason}",
+        hint="correct the file; `faultless toolbox check` shows what is exposed and what is not",
+        details={"source": broken.source, "reason": broken.reason},
     )
 
 
@@ -115,7 +126,7 @@ def explain_uncallable(action: BashFunction, stderr: str) -> Fault:
     reason = clean(last_line(stderr, "it ended by itself"), _MESSAGE_TAIL)
     return Fault(
         FaultKind.UNAVAILABLE,
-        f"{action.function} of {action.path.name} could not be called: {reason}",
+        f"Internal error: {action.function} of {action.path.name} could not be called: {reason}",
         hint=f"does {action.path.name} define {action.function}, and does bash load it without errors?",
         details={"function": action.function, "stderr": clean(stderr.strip()[-2000:])},
     )
@@ -142,24 +153,31 @@ def refuse_output_size(definition: Definition, kept: int, dropped: int, details:
 
 
 def explain_unparsable(definition: Definition, reason: str, details: dict[str, Json]) -> Fault:
+    broken = f"the output of {definition.name} is not JSON: {reason}"
     return Fault(
         FaultKind.PARSE_ERROR,
-        f"the output of {definition.name} is not JSON: {reason}",
+        f"{_BROKEN_PROMISE}: {broken}" if definition.output_schema else broken,
         hint="print one JSON document to standard output, and everything else to standard error",
-        details=details,
+        details=_as_system_failure(details) if definition.output_schema else details,
     )
 
 
 def explain_broken_schema(
     definition: Definition, violations: list[dict[str, Json]], details: dict[str, Json]
 ) -> Fault:
+    """A broken promise to the client is a failure of the system, as in mcbox: a JSON-RPC error."""
     first = violations[0]
     return Fault(
         FaultKind.ENGINE_ERROR,
-        clean(f"the output of {definition.name} breaks its schema: {first['field']}: {first['detail']}"),
+        clean(f"{_BROKEN_PROMISE} of {definition.name}: {first['field']}: {first['detail']}"),
         hint="correct the tool, or its output schema",
-        details={**details, "violations": list(violations)},
+        details={**_as_system_failure(details), "violations": list(violations)},
     )
+
+
+def _as_system_failure(details: dict[str, Json]) -> dict[str, Json]:
+    """What was printed is told, but not as the tool's answer."""
+    return {"printed" if name == "output" else name: value for name, value in details.items()}
 
 
 # Python functions

@@ -38,6 +38,7 @@ _ALIASES = {
     "boolean": "bool",
     "any": "json",
 }
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 _DEFAULT = r'"(?:[^"\\]|\\.)*"|\[[^\]]*\]|\{[^}]*\}|\S+'
 _PARAMETER = re.compile(
     r"(?P<name>[A-Za-z_][\w-]*)(?P<optional>\?)?\s*:\s*(?P<type>[^\s=]+)"
@@ -67,6 +68,24 @@ def load_script(path: Path) -> Definition:
     except BrokenDefinitionError as broken:
         name = broken.name or tool_name(path)
         raise BrokenDefinitionError(broken.reason, name=name, line=broken.line) from None
+
+
+def find_mistake(path: Path) -> str | None:
+    """Why the system will not start it, or we cannot read all of its header."""
+    with path.open("rb") as file:
+        start = file.read(_HEADER_BYTES + 1)
+    first, _, _ = start.partition(b"\n")
+    if start.startswith(b"\xef\xbb\xbf"):
+        return "it starts with a byte order mark (BOM), so its interpreter is not found: save it without one"
+    if start.startswith(b"\x7fELF"):
+        return None
+    if not first.startswith(b"#!"):
+        return "its first line names no interpreter: begin it with #!/bin/sh, or what it is written in"
+    if first.endswith(b"\r"):
+        return "it has the line ends of Windows (CRLF), so its interpreter is not found: save it with LF"
+    if len(start) > _HEADER_BYTES and _read_block(path) != _read_block(path, 2 * _HEADER_BYTES):
+        return f"its header is longer than {_HEADER_BYTES} bytes: keep a long schema in a file of its own"
+    return None
 
 
 def _define(path: Path, block: list[_Line]) -> Definition:
@@ -103,10 +122,10 @@ def _define(path: Path, block: list[_Line]) -> Definition:
     )
 
 
-def _read_block(path: Path) -> list[_Line]:
+def _read_block(path: Path, limit_bytes: int = _HEADER_BYTES) -> list[_Line]:
     """The directives of the header, each with the lines that continue it."""
     with path.open("rb") as file:
-        lines = file.read(_HEADER_BYTES).decode(errors="replace").splitlines()
+        lines = file.read(limit_bytes).decode(errors="replace").splitlines()
     for index, line in enumerate(lines):
         if first := _FIRST.fullmatch(line):
             return _join_lines(first, index, lines)
@@ -188,7 +207,9 @@ def _read_type(text: str) -> dict[str, Any]:
     if not all(words):
         raise BrokenDefinitionError(f"the choices {text!r} hold an empty one")
     alternatives = [rule for rule in named if rule is not None]
-    return {"anyOf": alternatives} if len(alternatives) == len(words) else {"enum": words}
+    if len(alternatives) == len(words):
+        return {"anyOf": alternatives}
+    return {"enum": [json.loads(word) for word in words] if all(map(_NUMBER.fullmatch, words)) else words}
 
 
 def _read_default(name: str, text: str, rule: dict[str, Any]) -> Any:  # noqa: ANN401 - any JSON value

@@ -10,8 +10,6 @@ from faultless.contract import Fault, FaultKind, clean
 from faultless.servers.toolbox.faults import explain_violations, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from faultless.kit.root import Root
     from faultless.servers.toolbox.definition import Definition
 
@@ -26,28 +24,27 @@ def prepare_arguments(definition: Definition, arguments: dict[str, Any], root: R
     if violations:
         raise explain_violations(definition, violations)
     if definition.fills_defaults:
-        arguments = arguments | {
-            name: rule["default"]
-            for name, rule in definition.properties.items()
-            if name not in arguments and isinstance(rule, dict) and "default" in rule
-        }
-    for name, rule in definition.properties.items():
-        for path in _find_paths(rule, arguments.get(name)):
-            _prove_path(name, path, root)
+        arguments = _fill_in(definition.input_schema, arguments)
+    for place, path in definition.paths.find(arguments):
+        _prove_path(".".join(place), path, root)
     return arguments
 
 
-def _find_paths(rule: object, value: object) -> Iterator[str]:
-    """Strings whose schema says "format": "path", alone, in a list, or as one of several types."""
+def _fill_in(rule: object, value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """With the defaults of absent properties, at every depth that `properties` and `items` describe."""
     if not isinstance(rule, dict):
-        return
-    if isinstance(value, str) and rule.get("format") == "path":
-        yield value
-    elif isinstance(value, list):
-        for item in value:
-            yield from _find_paths(rule.get("items"), item)
-    for option in rule.get("anyOf", ()):
-        yield from _find_paths(option, value)
+        return value
+    if isinstance(value, list):
+        return [_fill_in(rule.get("items"), item) for item in value]
+    properties = rule.get("properties")
+    if not isinstance(value, dict) or not isinstance(properties, dict):
+        return value
+    absent = {
+        name: inner["default"]
+        for name, inner in properties.items()
+        if name not in value and isinstance(inner, dict) and "default" in inner
+    }
+    return {name: _fill_in(properties.get(name), inner) for name, inner in (value | absent).items()}
 
 
 def _prove_path(name: str, path: str, root: Root) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -122,10 +123,16 @@ def _make_content(definition: Definition, data: bytes) -> dict[str, Json]:
     return {"type": "resource", "resource": blob}
 
 
+_LEVEL = re.compile(r"^\[(TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\] ", re.MULTILINE)
+
+
 def _log_run(definition: Definition, finished: Finished) -> None:
+    """What a tool says keeps the level it was said at, if it says so as mcbox's `log_error` does."""
     stderr = finished.stderr.text.strip()[-faults.STDERR_TAIL :]
     if stderr:
-        log.info("tool wrote to stderr", tool=definition.name, stderr=clean(stderr, faults.STDERR_TAIL))
+        said = max((log.Level[name] for name in _LEVEL.findall(stderr)), default=log.Level.INFO)
+        attributes = {"tool": definition.name, "stderr": clean(stderr, faults.STDERR_TAIL)}
+        log.emit(said, "tool wrote to stderr", attributes)
     if finished.leftovers or finished.survivors:
         log.warn(
             "tool left processes behind",

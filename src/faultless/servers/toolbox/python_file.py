@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Of the directives only these make sense for a function.
-_ALLOWED = frozenset({"timeout", "readonly", "idempotent", "destructive", "openworld", "env"})
+_ALLOWED = frozenset({"timeout", "readonly", "idempotent", "destructive", "openworld", "env", "group"})
 _SECTION = re.compile(
     r"(args|arguments|parameters|params|returns?|raises|yields|examples?|notes?)\s*:?", re.IGNORECASE
 )

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import functools
 import json
+import math
+import re
 import secrets
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import anyio
+
 from faultless import process
-from faultless.contract import Fault
+from faultless.contract import Fault, FaultKind, clean
+from faultless.kit import log
 from faultless.kit.toolset import Call, Output, Tool
 from faultless.servers.toolbox.argv import LONGEST_ELEMENT_BYTES, as_text
 from faultless.servers.toolbox.definition import (
@@ -38,6 +43,7 @@ if TYPE_CHECKING:
 
 _DOCUMENT_BYTES = 4 * 1024 * 1024
 """What is kept of output that is useless in parts: JSON, images."""
+_PROGRESS = re.compile(r"(?P<done>\d+(?:\.\d+)?)(?:[ /]+(?P<total>\d+(?:\.\d+)?))?(?:\s+(?P<message>.*))?")
 _MCBOX_VARIABLES = ("MCBOX_LOG_LEVEL", "OTEL_LOG_LEVEL", "MCBOX_CONFIG_HOME", "MCBOX_DATA_HOME")
 
 
@@ -70,8 +76,11 @@ class Runner:
                     )
                 return await self._run_process(definition, prepared, call, seconds, redactor)
         except Fault as fault:
-            told = explain_sandbox(fault) if self._workplace.sandbox else fault
-            raise redactor.hide_fault(told) from fault
+            told = redactor.hide_fault(explain_sandbox(fault) if self._workplace.sandbox else fault)
+            # A person who calls without a server sees the fault itself.
+            if self._workers.tasks is not None and fault.kind is not FaultKind.INVALID_PARAMS:
+                log.error("tool execution failed", tool=definition.name, kind=fault.kind, reason=told.message)
+            raise told from fault
 
     async def _run_process(
         self,
@@ -90,13 +99,36 @@ class Runner:
             stdin=stdin,
             deadline_seconds=seconds,
             capture_bytes=self._workplace.settings.output_bytes if is_text else _DOCUMENT_BYTES,
+            report=definition.reports_progress,
         )
-        finished = await process.run(spec)
+        finished = await (_run_reporting(spec, call) if definition.reports_progress else process.run(spec))
         if isinstance(definition.action, BashFunction):
             finished = _after_mark(definition.action, finished, mark)
         if finished.timed_out:  # told with the limit it passed, not with the moment it was noticed
             finished = replace(finished, duration_seconds=seconds)
         return read_run(definition, finished, call, redactor)
+
+
+async def _run_reporting(spec: process.Spec, call: Call) -> Finished:
+    """Passes on what the tool writes to descriptor 3: `DONE [TOTAL] [MESSAGE]`, a line each."""
+    async with process.start(spec) as child, anyio.create_task_group() as tasks:
+        tasks.start_soon(_pass_on_progress, child, call)
+        finished = await child.wait()
+    return finished  # noqa: RET504 - to a type checker a task group may end early without an exception
+
+
+async def _pass_on_progress(child: process.Child, call: Call) -> None:
+    last = -math.inf
+    if child.report is None:
+        return
+    async for line in child.report:
+        match = _PROGRESS.fullmatch(line.decode(errors="replace").strip())
+        if match is None:
+            log.warn("a line on descriptor 3 is no progress", line=clean(repr(line[:100])))
+        elif (done := float(match["done"])) > last:  # the protocol wants it to grow
+            last = done
+            total = float(match["total"]) if match["total"] else None
+            await call.report_progress(done, total, clean(match["message"] or "") or None)
 
 
 def _make_command(
@@ -115,7 +147,9 @@ def _make_command(
         case BashFunction() as bash:
             runner = str(WORKER_FOLDER / "functions.bash")
             command = ["bash", "--noprofile", "--norc", runner, str(bash.path), bash.function, mark]
-            variables = pick_variables(_MCBOX_VARIABLES) | {"FAULTLESS_PYTHON": sys.executable}
+            variables = (
+                pick_variables(_MCBOX_VARIABLES) | bash.variables | {"FAULTLESS_PYTHON": sys.executable}
+            )
             if len(document) < LONGEST_ELEMENT_BYTES:
                 return [*command, document.decode()], b"", variables
             return command, document, variables

@@ -39,6 +39,15 @@ class Settings:
     env: tuple[str, ...] = option(
         (), "A variable every tool gets; its value is kept out of logs.", metavar="NAME"
     )
+    env_file: str | None = option(
+        None,
+        "A .env file: every tool gets its variables, whose values are kept out of logs.",
+        metavar="FILE",
+    )
+    only: tuple[str, ...] = option(
+        (), "A tool to offer, or a pattern such as git_*; no others.", metavar="NAME"
+    )
+    group: tuple[str, ...] = option((), "A group of tools (`@group`) to offer; no others.", metavar="NAME")
     python: str | None = option(
         None,
         "The interpreter for Python functions.",
@@ -47,3 +56,8 @@ class Settings:
     )
     sandbox: bool = option(False, "Run tools under bubblewrap.")
     writable: tuple[str, ...] = option((), "A folder that tools in the sandbox may write to.", metavar="DIR")
+    socket: tuple[str, ...] = option(
+        (),
+        "A socket that tools in the sandbox may talk to; without one they may talk to none.",
+        metavar="PATH",
+    )

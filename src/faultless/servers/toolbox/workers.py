@@ -25,7 +25,7 @@ from faultless.servers.toolbox.python_file import read_module_env
 from faultless.servers.toolbox.workplace import hide_captured
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Container
 
     from anyio.abc import TaskGroup, TaskStatus
 
@@ -73,8 +73,6 @@ class Worker:
 
     channel: socket.socket
     child: process.Child | None = None
-    description: dict[str, Any] = field(default_factory=dict)
-    """What it said about its file when it had imported it."""
     finished: process.Finished | None = None
     ended: anyio.Event = field(default_factory=anyio.Event)
     _splitter: LineSplitter = field(default_factory=lambda: LineSplitter(_LONGEST_LINE_BYTES))
@@ -139,6 +137,10 @@ class Pool:
         self._busy = 0
         self._freed = anyio.Event()
         self._closed = False
+        self.description: dict[str, Any] | None = None
+        """What the file says it holds."""
+        self.files = {str(path)}
+        """What its workers were seen to have imported from the folder."""
 
     async def acquire(self, tasks: TaskGroup) -> Worker:
         patience = anyio.current_time() + _PATIENCE_SECONDS
@@ -156,6 +158,12 @@ class Pool:
         except BaseException:
             self._busy -= 1
             raise
+
+    def take(self, message: dict[str, Any]) -> None:
+        """Look at what a worker says for what concerns all of them."""
+        self.files.update(message.get("files", ()))
+        if self.description is None:
+            self.description = message
 
     async def release(self, worker: Worker) -> None:
         self._busy -= 1
@@ -208,7 +216,7 @@ class Pool:
                 )
                 await tasks.start(_keep, worker, spec)
             with anyio.fail_after(min(self._workplace.settings.timeout_seconds, _LONGEST_IMPORT_SECONDS)):
-                worker.description = await worker.receive()
+                self.take(await worker.receive())
         except BaseException:
             await worker.stop() if worker.child else ours.close()
             raise
@@ -243,14 +251,22 @@ class Workers:
 
     async def describe(self, path: Path) -> dict[str, Any]:
         """What the file says it holds, or `broken` with the reason; the worker stays, warm."""
-        async with self._worker(path) as worker:
-            return worker.description
+        if path in self._pools and (known := self._pools[path].description):
+            return known
+        async with self._worker(path) as pool_and_worker:
+            return pool_and_worker[0].description or {}
 
-    async def renew(self) -> None:
-        """Files changed: nothing that was imported before may answer again."""
-        pools, self._pools = self._pools, {}
-        for pool in pools.values():
-            await pool.close()
+    @property
+    def files(self) -> set[str]:
+        """Everything that was imported from the folder."""
+        return {file for pool in self._pools.values() for file in pool.files}
+
+    async def renew(self, changed: Container[str] | None = None) -> None:
+        """Nothing that was imported from a file that changed may answer again; None is all of them."""
+        for path, pool in list(self._pools.items()):
+            if changed is None or any(file in changed for file in pool.files):
+                del self._pools[path]
+                await pool.close()
 
     def abandon(self) -> None:
         """The session ends, and its task group ends the workers."""
@@ -268,7 +284,7 @@ class Workers:
         seconds: float,
         redactor: Redactor,
     ) -> Output:
-        async with self._worker(action.path) as worker:
+        async with self._worker(action.path) as (pool, worker):
             try:
                 with anyio.fail_after(seconds):
                     answer = await worker.exchange({"function": action.function, "arguments": arguments})
@@ -279,6 +295,7 @@ class Workers:
                 await worker.stop()
                 details = worker.describe_end(redactor)
                 raise explain_ended_worker(definition.name, worker.finished, details) from None
+            pool.take(answer)
             if answer["children"]:
                 log.warn("tool left processes behind", tool=definition.name)
                 await worker.stop()
@@ -289,17 +306,17 @@ class Workers:
         return read_return(definition, action, answer, {"output": printed}, redactor)
 
     @asynccontextmanager
-    async def _worker(self, path: Path) -> AsyncIterator[Worker]:
+    async def _worker(self, path: Path) -> AsyncIterator[tuple[Pool, Worker]]:
         """A worker for one call; whoever leaves early leaves a dead one."""
         if self.tasks is not None:
-            async with self._acquired(path, self.tasks) as worker:
-                yield worker
+            async with self._acquired(path, self.tasks) as acquired:
+                yield acquired
             return
         failure: BaseException | None = None
         async with anyio.create_task_group() as tasks:
             try:
-                async with self._acquired(path, tasks) as worker:
-                    yield worker
+                async with self._acquired(path, tasks) as acquired:
+                    yield acquired
             except BaseException as error:  # noqa: BLE001 - raised below, where the task group cannot wrap it
                 failure = error
             await self.renew()
@@ -307,7 +324,7 @@ class Workers:
             raise failure
 
     @asynccontextmanager
-    async def _acquired(self, path: Path, tasks: TaskGroup) -> AsyncIterator[Worker]:
+    async def _acquired(self, path: Path, tasks: TaskGroup) -> AsyncIterator[tuple[Pool, Worker]]:
         if path not in self._pools:
             self._pools[path] = Pool(path, self._workplace)
         pool = self._pools[path]
@@ -324,7 +341,7 @@ class Workers:
                 hint=f"does {path.name} leave while it is imported?",
             ) from None
         try:
-            yield worker
+            yield pool, worker
         except BaseException:
             await pool.discard(worker)
             raise

@@ -30,4 +30,4 @@ def system(
 
 
 def left_out(sentence: str, tool: str, reason: str) -> Case:
-    return system(sentence, tool, "unavailable", f"the tool {tool} is left out: {reason}")
+    return system(sentence, tool, "unavailable", f"Internal error: the tool {tool} is left out: {reason}")

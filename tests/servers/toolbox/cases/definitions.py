@@ -75,7 +75,8 @@ DEFINITIONS = [
         "a function that is missing",
         "bash_missing",
         "unavailable",
-        "tool_bash_missing of tools.bash could not be called: there is no function tool_bash_missing",
+        "Internal error: tool_bash_missing of tools.bash could not be called:"
+        " there is no function tool_bash_missing",
     ),
     Case(
         "a tool that is nowhere", "nobody_knows", "unknown_tool", "Unknown tool: 'nobody_knows'", {}, -32602

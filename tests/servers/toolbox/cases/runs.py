@@ -61,10 +61,11 @@ RUNS = [
         "JSON of the wrong shape",
         "wrong_json",
         "engine_error",
-        "the output of wrong_json breaks its schema: size: value must be an integer",
-        output='{"size": "big"}\n',
+        "Internal error: tool output does not match outputSchema of wrong_json: size: value must be an integer",
+        code=-32603,
         details={
-            "violations": [{"field": "size", "detail": "value must be an integer", "received_value": "big"}]
+            "printed": '{"size": "big"}\n',
+            "violations": [{"field": "size", "detail": "value must be an integer", "received_value": "big"}],
         },
     ),
     Case(
@@ -124,8 +125,8 @@ RUNS = [
         "a function that lies about its result",
         "py_wrong",
         "engine_error",
-        "the output of py_wrong breaks its schema: result: value must be an integer",
-        output="",
+        "Internal error: tool output does not match outputSchema of py_wrong: result: value must be an integer",
+        code=-32603,
     ),
     Case(
         "a result that never ends",

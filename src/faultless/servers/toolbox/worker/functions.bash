@@ -3,28 +3,28 @@
 
 echo_stderr() { printf '%s\n' "$*" >&2; }
 
-__faultless_severity() {
-    case "${1^^}" in
-        TRACE) REPLY=1 ;; DEBUG) REPLY=5 ;; INFO) REPLY=9 ;; WARN) REPLY=13 ;; ERROR) REPLY=17 ;; FATAL) REPLY=21 ;;
-        *) return 1 ;;
-    esac
+log_level_to_num() {
+    local -A numbers=([trace]=1 [debug]=5 [info]=9 [warn]=13 [error]=17 [fatal]=21)
+    local name=${1-}
+    name=${name,,}
+    printf '%s\n' "${numbers[${name:-info}]:-9}"
 }
 
-__faultless_log() {
-    local REPLY least
-    __faultless_severity "${MCBOX_LOG_LEVEL:-${OTEL_LOG_LEVEL:-INFO}}" || REPLY=9
-    least=$REPLY
-    __faultless_severity "$1"
-    if ((REPLY >= least)); then echo_stderr "[$1] ${*:2}"; fi
+# The level, in capitals, comes first in a line: the server keeps it.
+log() {
+    local level=${1-} least=${MCBOX_LOG_LEVEL:-${OTEL_LOG_LEVEL:-info}}
+    if (($(log_level_to_num "$level") >= $(log_level_to_num "$least"))); then
+        echo_stderr "[${level^^}] ${*:2}"
+    fi
     return 0
 }
 
-log_trace() { __faultless_log TRACE "$@"; }
-log_debug() { __faultless_log DEBUG "$@"; }
-log_info() { __faultless_log INFO "$@"; }
-log_warn() { __faultless_log WARN "$@"; }
-log_error() { __faultless_log ERROR "$@"; }
-log_fatal() { __faultless_log FATAL "$@"; }
+log_trace() { log TRACE "$@"; }
+log_debug() { log DEBUG "$@"; }
+log_info() { log INFO "$@"; }
+log_warn() { log WARN "$@"; }
+log_error() { log ERROR "$@"; }
+log_fatal() { log FATAL "$@"; }
 
 is_cmd_available() { [[ -n ${1:-} ]] && command -v -- "$1" >/dev/null 2>&1; }
 is_readable_file() { [[ -f ${1:-} && -r ${1:-} ]]; }
@@ -37,11 +37,13 @@ is_non_empty_dir() {
     return 1
 }
 
+# Its arguments, or what comes through a pipe.
 text_trim() {
-    local text=${1-}
+    local text
+    if (($#)); then text="$*"; else text=$(cat); fi
     text=${text#"${text%%[![:space:]]*}"}
     text=${text%"${text##*[![:space:]]}"}
-    printf '%s\n' "$text"
+    printf '%s' "$text"
 }
 
 # Values go through a pipe: one argument of a program is too small for a large document.
@@ -85,8 +87,13 @@ else
 fi
 exec </dev/null
 
-source "$__faultless_tools" >&2
-if ! declare -F "$__faultless_function" >/dev/null; then
+# As mcbox has it: a variable that is not set ends the call instead of being nothing, as in rm -rf "$CACHE"/*.
+set -o nounset -o pipefail
+if ! source "$__faultless_tools" >&2; then
+    echo_stderr "loading it failed"
+    exit 127
+fi
+if ! is_cmd_available "$__faultless_function"; then
     echo_stderr "there is no function $__faultless_function"
     exit 127
 fi

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import faulthandler
 import importlib.util
 import io
 import json
 import os
-import socket
 import sys
 import traceback
 from typing import TYPE_CHECKING
@@ -52,10 +50,10 @@ class Printed(io.TextIOBase):
         self.kept, self.is_cut = "", False
 
 
-def main(descriptor: int, path: str) -> None:
-    channel = socket.socket(fileno=descriptor)
-    requests = channel.makefile("rb")
-    adopt_orphans()
+def main(channel: int, path: str) -> None:
+    """The channel is a descriptor: the module for sockets would take longer to load than everything here."""
+    os.set_inheritable(channel, False)
+    requests = open(channel, "rb", closefd=False)  # noqa: SIM115 - for life
     os.dup2(2, 1)
     faulthandler.enable()
     sys.argv = [path]
@@ -66,14 +64,21 @@ def main(descriptor: int, path: str) -> None:
     except BaseException as problem:  # noqa: BLE001 - the owner's code, which may raise anything at all
         send(channel, json.dumps({"broken": explain(problem, path)}))
         return
-    send(channel, json.dumps(description))
+    folder = os.path.dirname(path)
+    modules = len(sys.modules)
+    send(channel, json.dumps(dict(description, files=list_imported(folder))))
+    adopt_orphans()  # from here on, and not before: somebody is waiting for the description
     printed.forget()
     for line in requests:
         if not line.endswith(b"\n"):
             return  # the server ended in the middle of a request
         request = json.loads(line)
         os.write(2, (MARK + "\n").encode())
-        send(channel, perform(tools[request["function"]], request["arguments"], path, printed))
+        answer = perform(tools[request["function"]], request["arguments"], path, printed)
+        if len(sys.modules) != modules:
+            modules = len(sys.modules)
+            answer = answer[:-1] + ', "files": ' + json.dumps(list_imported(folder)) + "}"
+        send(channel, answer)
 
 
 def adopt_orphans() -> None:
@@ -82,6 +87,8 @@ def adopt_orphans() -> None:
     Where the kernel offers it; elsewhere a daemon lives until the worker ends.
     """
     if sys.platform == "linux":
+        import ctypes  # noqa: PLC0415 - slow to import, and not needed to say what the file holds
+
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -94,6 +101,14 @@ def load(path: str) -> types.ModuleType:
     sys.modules[name] = module  # dataclasses and pickle look there
     spec.loader.exec_module(module)
     return module
+
+
+def list_imported(folder: str) -> list[str]:
+    """Files of the folder that were imported: when one changes, this process is out of date."""
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    beside = os.path.join(folder, "")
+    own = [file for file in files if isinstance(file, str) and file.startswith(beside)]
+    return [file for file in own if os.sep + "site-packages" + os.sep not in file]
 
 
 def perform(function: functions.Function, arguments: dict[str, Value], path: str, printed: Printed) -> str:
@@ -146,6 +161,8 @@ def has_children() -> bool:
     return True
 
 
-def send(channel: socket.socket, message: str) -> None:
-    with contextlib.suppress(BrokenPipeError):
-        channel.sendall(message.encode() + b"\n")
+def send(channel: int, message: str) -> None:
+    rest = memoryview(message.encode() + b"\n")
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        while rest:
+            rest = rest[os.write(channel, rest) :]
