@@ -86,8 +86,6 @@ class _Finish:
     stop: str | None
     """Why it stopped before its last test."""
     duration: float
-    modules: list[str]
-    """Installed modules that the run imported, in order."""
 
 
 @dataclass(slots=True)
@@ -114,10 +112,6 @@ class Record:
     def has_started(self) -> bool:
         """Whether any test may have had an effect."""
         return bool(self.tests or self.running)
-
-    @property
-    def modules(self) -> list[str]:
-        return self.finish.modules if self.finish else []
 
     @property
     def ended(self) -> int:
