@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +26,11 @@ from tests.waiting import wait_until
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 # The plugins of the development environment take a second to load; tests that need one name it.
-LIGHT = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+LIGHT = {
+    **os.environ,
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "XDG_STATE_HOME": str(Path(tempfile.gettempdir()) / "faultless-tests-state"),
+}
 
 Answer = dict[str, Any]
 WriteProject = Callable[[Mapping[str, str]], Path]
@@ -176,8 +181,11 @@ def portal() -> Iterator[BlockingPortal]:
 
 
 @pytest.fixture
-def serve(write_project: WriteProject, portal: BlockingPortal) -> Callable[..., Server]:
+def serve(
+    write_project: WriteProject, portal: BlockingPortal, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Server]:
     """A server in memory on a project of these files."""
+    monkeypatch.setenv("XDG_STATE_HOME", LIGHT["XDG_STATE_HOME"])
 
     def start(files: Mapping[str, str], python: Path | None = Path(sys.executable)) -> Server:
         settings = Settings(root=write_project(files), python=python, no_early=True)

@@ -23,7 +23,7 @@ from tests.servers.pytest.conftest import (
 )
 from tests.servers.pytest.situations import SITUATIONS, SMALL_SHARE
 
-CALLS = int(os.environ.get("BATTERY_CALLS", "6"))
+CALLS = 6
 ENDED_EARLY = ("an option that is unknown",)  # it ends by itself before anything could be asked
 RECORDER = """
 import json, os
