@@ -90,7 +90,12 @@ def test_a_run_that_began_before_says_what_plain_pytest_says(
     write_project: WriteProject, tmp_path: Path, situation: str
 ) -> None:
     root = write_project({"pytest.ini": "[pytest]", **SITUATIONS[situation]})
-    env = {**LIGHT, "PYTHONPATH": str(root / "packages"), "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {
+        **LIGHT,
+        "PYTHONPATH": str(root / "packages"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "HOME": str(tmp_path),
+    }
     plain = ask_plain(root, env, tmp_path)
     with WireClient(serving_command(root), env=env, deadline_seconds=180) as client:
         server = WireServer(client.open("handshake"))
@@ -98,7 +103,8 @@ def test_a_run_that_began_before_says_what_plain_pytest_says(
             response = server.call("execute_tests", {"verbosity": 1, "json_report": True})
             assert read(response) == plain, number
             if "result" in response:
-                assert start_of(response)["way"] == ("early" if number else "cold")
+                start = start_of(response)
+                assert start["way"] == ("early" if number else "cold"), start
             if situation not in ENDED_EARLY:
                 let_begin(server)
 

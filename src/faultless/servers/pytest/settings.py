@@ -28,5 +28,5 @@ class Settings:
         at_least=1,
         at_most=64,
     )
-    no_early: bool = option(False, "Begin no run before it is asked for.")
+    no_early: bool = option(False, "Begin no run before it is asked for.", renamed_from=("--cold",))
     idle_minutes: float = option(10.0, "After this time without a call no run is kept begun.", at_least=0.1)
