@@ -109,11 +109,6 @@ class Record:
     _open: dict[str, dict[str | None, Test]] = field(default_factory=dict)
 
     @property
-    def has_started(self) -> bool:
-        """Whether any test may have had an effect."""
-        return bool(self.tests or self.running)
-
-    @property
     def ended(self) -> int:
         """Tests that came to an end that says something."""
         return sum(test.is_finished and test.is_decided for test in self.tests)
