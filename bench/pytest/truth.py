@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.figures import table
 from bench.pytest import publish, suites
 from bench.pytest.suites import Suite
-from bench.warm.projects import warm
+from bench.warm.projects import begin_early
 from faultless.kit.testing import WireClient
 
 PLAIN = Path(__file__).with_name("plain")
@@ -36,17 +36,20 @@ def run_plain(python: Path, folder: Path, tests: str) -> Outcome:
     return finished.returncode, {node_id: NAMES[number] for node_id, number in worst.items()}
 
 
-def run_ours(python: Path, folder: Path, suite: Suite, *, is_warm: bool) -> Outcome:
+def run_ours(python: Path, folder: Path, suite: Suite, *, is_early: bool) -> Outcome:
     command = [sys.executable, "-m", "faultless", "serve", "pytest", f"--root={folder}", f"--python={python}"]
     env = {**os.environ, **STILL, "PYTEST_ADDOPTS": "-p no:cacheprovider"}
-    with WireClient([*command, *([] if is_warm else ["--cold"])], env=env, deadline_seconds=1200) as client:
+    with WireClient(
+        [*command, *([] if is_early else ["--no-early"])], env=env, deadline_seconds=1200
+    ) as client:
         client.open("handshake")
-        if is_warm:
-            warm(client, "execute_tests", node_ids=[suite.one])
-        response = client.call("execute_tests", {"node_ids": [suite.tests], "verbosity": 1, "timeout": 1100})
+        arguments = {"node_ids": [suite.tests], "verbosity": 1, "timeout": 1100}
+        if is_early:
+            begin_early(client, arguments)
+        response = client.call("execute_tests", arguments)
     if "error" in response:
         return -1, {"fault": response["error"]["message"]}
-    if response["result"]["_meta"]["faultless/start"] != ("warm" if is_warm else "cold"):
+    if response["result"]["_meta"]["faultless/start"]["way"] != ("early" if is_early else "cold"):
         raise RuntimeError(f"{suite.name} did not start as asked")
     answer = response["result"]["structuredContent"]
     rows = {row["node_id"]: row["outcome"] for row in answer["tests"]}
@@ -67,15 +70,15 @@ def tell_difference(plain: Outcome, ours: Outcome) -> str:
 def compare(suite: Suite) -> list[str]:
     python, folder = suites.python(), suites.fetch(suite)
     plain = run_plain(python, folder, suite.tests)
-    cold = run_ours(python, folder, suite, is_warm=False)
-    forked = run_ours(python, folder, suite, is_warm=True)
+    cold = run_ours(python, folder, suite, is_early=False)
+    early = run_ours(python, folder, suite, is_early=True)
     counts = ", ".join(f"{sum(value == name for value in cold[1].values())} {name}" for name in NAMES)
     title = f"{suite.name} {suites.version_of(suite.name)}"
-    return [title, counts, str(cold[0]), tell_difference(plain, cold), tell_difference(plain, forked)]
+    return [title, counts, str(cold[0]), tell_difference(plain, cold), tell_difference(plain, early)]
 
 
 def measure() -> str:
-    header = ["suite", "our rows", "exit code", "differences to plain pytest, cold", "the same, warm"]
+    header = ["suite", "our rows", "exit code", "differences to plain pytest, cold", "the same, begun early"]
     rows = []
     for suite in suites.SUITES:
         rows.append(compare(suite))

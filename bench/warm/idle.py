@@ -1,4 +1,4 @@
-"""On a machine with nothing else to do; and what a parent holds, and 50 edits."""
+"""On a machine with nothing else to do; and what a held run holds, and 50 edits."""
 
 import statistics
 import time
@@ -7,21 +7,19 @@ import psutil
 
 from bench.figures import table
 from bench.warm import publish
-from bench.warm.projects import HEADER, Bench, Projects, rows, warm
+from bench.warm.projects import HEADER, Bench, Projects, begin_early, rows
 
 
 def idle_memory(bench: Bench) -> str:
     with bench.serve() as client:
-        warm(client, "execute_tests")
-        parents = [
+        begin_early(client, {})
+        held = [
             child
             for child in psutil.Process(client.process.pid).children(recursive=True)
-            if "faultless_warm" in " ".join(child.cmdline())
+            if child.cmdline()[1:3] == ["-m", "pytest"]
         ]
-        sizes = [child.memory_full_info().pss / 2**20 for child in parents]
-    return (
-        f"The idle warm parent and its supervisors ({len(sizes)} processes) hold {sum(sizes):.0f} MiB (PSS)."
-    )
+        sizes = [child.memory_full_info().pss / 2**20 for child in held]
+    return f"The run that is held ({len(sizes)} process) holds {sum(sizes):.0f} MiB (PSS)."
 
 
 def edits(bench: Bench, count: int = 50) -> str:
@@ -29,7 +27,7 @@ def edits(bench: Bench, count: int = 50) -> str:
     (bench.root / "product.py").write_text("VALUE = 0\n")
     took, wrong = [], 0
     with bench.serve() as client:
-        warm(client, "execute_tests")
+        begin_early(client, {})
         for number in range(1, count + 1):
             (bench.root / "product.py").write_text(f"VALUE = {number}\nLINE = '{'x' * number}'\n")
             started = time.perf_counter()

@@ -50,6 +50,10 @@ class Child:
         """To the command's first process; nothing happens when it has ended."""
         self._session.signal(number)
 
+    def restart_clock(self, deadline_seconds: float) -> None:
+        """For a command that was started ahead of its time: its deadline and its duration count from now."""
+        self._session.restart_clock(deadline_seconds)
+
     def stop(self, grace_seconds: float) -> None:
         """SIGTERM to everybody now, SIGKILL after the grace to who is left; `wait` until all are gone."""
         self._session.stop(grace_seconds)

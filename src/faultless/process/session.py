@@ -32,7 +32,7 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 _CANCEL_GRACE_SECONDS = (
     0.5  # nobody waits for the answer any more, and the server may have to stop within 2 s
 )
-_LONGEST_GRACE_MILLISECONDS = 0xFFFF_FFFF
+_MILLISECONDS_AT_MOST = 0xFFFF_FFFF
 _START_SECONDS = 20.0  # a supervisor that has not answered by then never will
 _MARGIN_SECONDS = wire.SETTLE_SECONDS + wire.KILL_SECONDS + 5.0
 _EVENT_BYTES = 4096
@@ -141,6 +141,12 @@ class RunSession:
         self._fault: Fault | None = None
         self._state = RunState.NEW
         self._done = anyio.Event()
+        self._deadline_seconds = spec.deadline_seconds
+        self._backstop: anyio.CancelScope | None = None
+
+    def _last_resort(self) -> float:
+        """When a supervisor that has not ended the run by then never will."""
+        return anyio.current_time() + self._deadline_seconds + self._spec.grace_seconds + _MARGIN_SECONDS
 
     def _move_on(self, state: RunState) -> None:
         self._state = max(self._state, state)
@@ -179,7 +185,7 @@ class RunSession:
 
     async def drive(self) -> None:
         """Until the run is over: the supervisor says that the tree is gone, or can say nothing any more."""
-        with anyio.move_on_after(self._spec.deadline_seconds + self._spec.grace_seconds + _MARGIN_SECONDS):
+        with anyio.CancelScope(deadline=self._last_resort()) as self._backstop:
             while self._state < RunState.LOST:
                 if self._small_reads > _SMALL_READS_AT_ONCE and not self._unfed:
                     # A command that prints by the character must not wake us for each; its end still does.
@@ -312,7 +318,14 @@ class RunSession:
 
     def stop(self, grace_seconds: float) -> None:
         """Ask the whole tree to end, and have killed what is left after the grace."""
-        self._order(wire.STOP, min(round(grace_seconds * 1000), _LONGEST_GRACE_MILLISECONDS))
+        self._order(wire.STOP, min(round(grace_seconds * 1000), _MILLISECONDS_AT_MOST))
+
+    def restart_clock(self, deadline_seconds: float) -> None:
+        """The run's time begins now."""
+        self._deadline_seconds = deadline_seconds
+        if self._backstop is not None:
+            self._backstop.deadline = self._last_resort()
+        self._order(wire.DEADLINE, min(round(deadline_seconds * 1000), _MILLISECONDS_AT_MOST))
 
     def _order(self, letter: bytes, number: int) -> None:
         """A frame to the supervisor; if it cannot be said, hanging up says the strongest thing."""

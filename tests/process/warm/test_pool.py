@@ -1,4 +1,4 @@
-"""When a warm parent is used, replaced, refused and told what to preload."""
+"""When a warm parent is used, replaced and refused."""
 
 import ctypes
 import os
@@ -7,11 +7,11 @@ import textwrap
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from faultless.process import Launcher
 from faultless.process.warm import Pool, Recipe
-from faultless.process.warm import pool as pools
 from tests.process.warm.test_forks import environment, value, warmed
 from tests.waiting import until
 
@@ -47,12 +47,9 @@ def installed(tmp_path: Path) -> Path:
     folder = tmp_path / "site-packages"
     folder.mkdir()
     modules = {
-        "harmless": "VALUE = 1",
-        "other": "import harmless",
         "threading_one": "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()",
         "retiring_one": RETIRING,
         "opening_one": "import os\nKEPT = os.open('/dev/null', os.O_RDONLY)",
-        "hooking_one": "import os\nos.register_at_fork(after_in_child=print)",
         "raising_one": "raise SystemExit(3)",
     }
     for name, text in modules.items():
@@ -67,25 +64,17 @@ def recipe(project: Path, installed: Path | None = None, **env: str) -> Recipe:
     )
 
 
+def warm_up(folder: Path, module: str) -> Path:
+    script = folder / "warm_up.py"
+    script.write_text(f"import {module}")
+    return script
+
+
 async def preloaded(names: list[str], wanted: Recipe, project: Path, launcher: Launcher) -> list[str]:
     """Which of the names a run finds loaded before it imports anything."""
     expression = f"[name for name in {names!r} if name in sys.modules]"
     found: list[str] = await value(expression, project, launcher, **dict(wanted.env))
     return found
-
-
-async def settled(pool: Pool, wanted: Recipe) -> Launcher:
-    """Until nothing better is on its way."""
-    found: list[Launcher] = []
-
-    def is_there() -> bool:
-        pool.prepare(wanted)
-        if not pool.is_preparing(wanted) and (launcher := pool.find(wanted)) is not None:
-            found.append(launcher)
-        return bool(found)
-
-    await until(is_there, DEADLINE_SECONDS)
-    return found[0]
 
 
 async def test_the_first_run_is_cold_and_nobody_waits(pool: Pool, project: Path) -> None:
@@ -131,82 +120,33 @@ async def test_recipes_that_differ_share_nothing(pool: Pool, project: Path) -> N
     assert pool.find(recipe(project, SETTING="1")) is one
 
 
-async def test_what_runs_imported_is_loaded_in_the_next_parent(
-    pool: Pool, project: Path, installed: Path
-) -> None:
-    wanted = recipe(project, installed)
-    first = await warmed(pool, wanted)
-    names = ["harmless", "other"]
-    assert await preloaded(names, wanted, project, first) == []
-    pool.record_modules(wanted, names)
-    second = await settled(pool, wanted)
-    assert await preloaded(names, wanted, project, second) == names
-
-
 @pytest.mark.parametrize(
-    "spoiler", ["threading_one", "opening_one", "hooking_one", "raising_one", "missing_one"]
+    ("spoiler", "reason"),
+    [
+        ("threading_one", "threads are running"),
+        ("opening_one", "descriptors were left open"),
+        ("raising_one", "did not come up"),
+    ],
 )
-async def test_a_module_that_changes_the_process_is_left_out_and_the_rest_is_kept(
-    pool: Pool, project: Path, installed: Path, spoiler: str
+async def test_a_warm_up_that_changes_the_process_means_cold(
+    pool: Pool, project: Path, installed: Path, tmp_path: Path, spoiler: str, reason: str
 ) -> None:
-    wanted = recipe(project, installed)
-    await warmed(pool, wanted)
-    pool.record_modules(wanted, ["harmless", spoiler, "other"])
-    launcher = await settled(pool, wanted)
-    assert await preloaded(["harmless", spoiler, "other"], wanted, project, launcher) == ["harmless", "other"]
-
-
-@pytest.mark.parametrize("budget", ["PRELOAD_SECONDS", "PRELOAD_BYTES"])
-async def test_what_is_over_the_budget_is_left_to_the_runs(
-    pool: Pool, project: Path, installed: Path, monkeypatch: pytest.MonkeyPatch, budget: str
-) -> None:
-    monkeypatch.setattr(pools, budget, 0)
-    wanted = recipe(project, installed)
-    await warmed(pool, wanted)
-    pool.record_modules(wanted, ["harmless", "other"])
-    launcher = await settled(pool, wanted)
-    assert await preloaded(["harmless", "other"], wanted, project, launcher) == []
+    wanted = replace(recipe(project, installed), warm_up=warm_up(tmp_path, spoiler))
+    assert await pool.wait_for(wanted, DEADLINE_SECONDS) is None
+    assert reason in (pool.why_cold(wanted) or "")
 
 
 async def test_a_library_that_ends_its_threads_before_a_fork_may_be_loaded(
-    pool: Pool, project: Path, installed: Path
+    pool: Pool, project: Path, installed: Path, tmp_path: Path
 ) -> None:
     if not hasattr(ctypes.CDLL(None), "__register_atfork"):
         pytest.skip("needs the GNU C library")
-    wanted = recipe(project, installed)
-    await warmed(pool, wanted)
-    pool.record_modules(wanted, ["harmless", "retiring_one"])
-    launcher = await settled(pool, wanted)
+    wanted = replace(recipe(project, installed), warm_up=warm_up(tmp_path, "retiring_one"))
+    launcher = await pool.wait_for(wanted, DEADLINE_SECONDS)
+    assert launcher is not None
     assert await preloaded(["retiring_one"], wanted, project, launcher) == ["retiring_one"]
     alive = "sys.modules['retiring_one'].thread.is_alive()"
     assert await value(alive, project, launcher, **dict(wanted.env)) is False
-
-
-async def test_a_module_that_is_banned_is_not_loaded_again(
-    pool: Pool, project: Path, installed: Path
-) -> None:
-    wanted = recipe(project, installed)
-    await warmed(pool, wanted)
-    pool.record_modules(wanted, ["harmless", "other"])
-    await settled(pool, wanted)
-    pool.ban_modules(wanted, ["other"])
-    assert pool.find(wanted) is None
-    launcher = await settled(pool, wanted)
-    assert await preloaded(["harmless", "other"], wanted, project, launcher) == ["harmless"]
-
-
-async def test_a_loaded_module_that_changes_on_disk_retires_the_parent(
-    pool: Pool, project: Path, installed: Path
-) -> None:
-    wanted = recipe(project, installed)
-    await warmed(pool, wanted)
-    pool.record_modules(wanted, ["harmless"])
-    await settled(pool, wanted)
-    (installed / "harmless.py").write_text("VALUE = 22")
-    assert pool.find(wanted) is None
-    launcher = await settled(pool, wanted)
-    expression = "__import__('harmless').VALUE"
-    assert await value(expression, project, launcher, **dict(wanted.env)) == 22
 
 
 async def test_a_package_that_is_installed_or_removed_retires_the_parent(
@@ -243,8 +183,10 @@ async def test_a_parent_that_was_killed_is_noticed(pool: Pool, project: Path) ->
 async def test_an_idle_parent_gives_its_memory_back(project: Path) -> None:
     pool = Pool(idle_seconds=0.05)
     wanted = recipe(project)
+    before = {child.pid for child in psutil.Process().children()}
     pool.prepare(wanted)
-    await until(lambda: not pool.is_preparing(wanted), DEADLINE_SECONDS)
+    begun = [child for child in psutil.Process().children() if child.pid not in before]
+    await until(lambda: not any(child.is_running() for child in begun), DEADLINE_SECONDS)
     assert pool.find(wanted) is None
 
 
@@ -262,13 +204,7 @@ async def test_a_warm_up_that_loads_the_project_is_refused(pool: Pool, project: 
     wanted = Recipe(
         interpreter=Path(sys.executable), root=project, program="evaluate", env=environment(), warm_up=script
     )
-
-    def has_given_up() -> bool:
-        pool.prepare(wanted)
-        return not pool.is_preparing(wanted)
-
-    await until(has_given_up, DEADLINE_SECONDS)
-    assert pool.find(wanted) is None
+    assert await pool.wait_for(wanted, DEADLINE_SECONDS) is None
     assert "secretly_loaded is no installed package" in (pool.why_cold(wanted) or "")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -21,10 +22,15 @@ from faultless.servers.pytest.execution import Project
 from faultless.servers.pytest.interpreter import Surroundings
 from faultless.servers.pytest.settings import Settings
 from faultless.servers.pytest.toolset import make_toolset
+from tests.waiting import wait_until
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 # The plugins of the development environment take a second to load; tests that need one name it.
-LIGHT = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+LIGHT = {
+    **os.environ,
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "XDG_STATE_HOME": str(Path(tempfile.gettempdir()) / "faultless-tests-state"),
+}
 
 Answer = dict[str, Any]
 WriteProject = Callable[[Mapping[str, str]], Path]
@@ -68,14 +74,33 @@ class WireServer(Server):
         return self.client.call(tool, arguments)
 
 
-def warm(server: WireServer, **arguments: object) -> None:
-    """Call until a run starts warm, with what it imports learned."""
+def start_of(response: Answer) -> Answer:
+    start: Answer = response["result"]["_meta"]["faultless/start"]
+    return start
+
+
+def begin_early(server: WireServer, **arguments: object) -> None:
+    """Call until the run of this selection had begun before."""
     ends = time.monotonic() + server.client.deadline_seconds
-    in_a_row = 0
-    while in_a_row < 2:
-        answer = server.call("execute_tests", arguments)
-        in_a_row = in_a_row + 1 if answer["result"]["_meta"]["faultless/start"] == "warm" else 0
+    while start_of(server.call("execute_tests", arguments))["way"] != "early":
         assert time.monotonic() < ends, server.client.stderr()
+        let_begin(server)
+
+
+HELD = "a run has begun early and is held"
+
+
+def let_begin(server: WireServer, seconds: float = 120.0) -> None:
+    """Until the next run is held somewhere."""
+    calls = server.client.stderr().count('"tool":"execute_tests"')
+    wait_until(lambda: _is_held(server, calls), seconds)
+
+
+def _is_held(server: WireServer, calls: int) -> bool:
+    """The server's log has said so since its last answer."""
+    lines = server.client.stderr().splitlines()
+    answered = [number for number, line in enumerate(lines) if '"tool":"execute_tests"' in line]
+    return len(answered) >= calls and any(HELD in line for line in lines[answered[-1] :])
 
 
 class MemoryServer(Server):
@@ -156,11 +181,14 @@ def portal() -> Iterator[BlockingPortal]:
 
 
 @pytest.fixture
-def serve(write_project: WriteProject, portal: BlockingPortal) -> Callable[..., Server]:
+def serve(
+    write_project: WriteProject, portal: BlockingPortal, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Server]:
     """A server in memory on a project of these files."""
+    monkeypatch.setenv("XDG_STATE_HOME", LIGHT["XDG_STATE_HOME"])
 
     def start(files: Mapping[str, str], python: Path | None = Path(sys.executable)) -> Server:
-        settings = Settings(root=write_project(files), python=python, cold=True)
+        settings = Settings(root=write_project(files), python=python, no_early=True)
         return MemoryServer(make_toolset(Project(settings, Surroundings(LIGHT, None))), portal)
 
     return start

@@ -228,3 +228,18 @@ def test_a_program_that_is_no_python_is_unavailable(serve: Serve) -> None:
     error = serve({"test_a.py": "def test_a(): pass\n"}, python=Path("/bin/true")).fail()
     assert error["data"]["kind"] == "unavailable"
     assert "does not run Python code" in error["message"]
+
+
+def test_a_run_that_pytest_timeout_ended_is_a_time_out(serve: Serve) -> None:
+    """Its thread method prints every stack and leaves without a word to pytest."""
+    text = """
+        import os, sys
+        def test_a(): pass
+        def test_b():
+            os.write(2, b"\\n" + b"+" * 30 + b" Timeout " + b"+" * 30 + b"\\n")
+            os._exit(1)
+    """
+    error = serve({"test_a.py": text, "pytest.ini": "[pytest]\naddopts = -s"}).fail()
+    said = "pytest execution failed: pytest-timeout ended the whole run while running test_a.py::test_b"
+    data = check(error, "timeout", -32000, 1, said)
+    assert data["summary"]["passed"] == 1

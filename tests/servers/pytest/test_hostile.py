@@ -18,12 +18,11 @@ from tests.servers.pytest.conftest import (
     LIGHT,
     Answer,
     WireServer,
+    begin_early,
     is_running_a_test,
     run_into_deadline,
     serving_command,
-    warm,
 )
-from tests.servers.waiting import is_waiting
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +34,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=["cold", pytest.param("warm", marks=pytest.mark.heavy)])
+@pytest.fixture(scope="module", params=["cold", pytest.param("early", marks=pytest.mark.heavy)])
 def server(copy: Path, request: pytest.FixtureRequest) -> Iterator[WireServer]:
     """One server for all cases, both ways of starting: that it lives through them is part of the claim."""
     env = {
@@ -44,11 +43,11 @@ def server(copy: Path, request: pytest.FixtureRequest) -> Iterator[WireServer]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "FAULTLESS_TEST_MARK": str(copy),
     }
-    options = ["--cold"] if request.param == "cold" else []
+    options = ["--no-early"] if request.param == "cold" else []
     with WireClient(serving_command(copy / "project", *options), env=env, deadline_seconds=180) as client:
         server = WireServer(client.open("handshake"))
-        if request.param == "warm":
-            warm(server, node_ids=["test_many.py"], keywords="9999")
+        if request.param == "early":
+            begin_early(server, node_ids=["test_many.py"], keywords="9999")
         yield server
 
 
@@ -67,20 +66,27 @@ def list_files(copy: Path) -> set[str]:
 def list_strays(server: WireServer, copy: Path) -> list[str]:
     """Processes that carry our mark in their environment, but for the server and those that supervise for it.
 
-    A fork of a warm interpreter has its parent's command line, so the place in the tree decides: below the
-    server are wardens, below them supervisors, and below those only who waits for the next run.
+    Below the server is its warden, below that supervisors, and below those at most the one run that has begun
+    for the next call.
     """
     own = psutil.Process(server.client.process.pid)
     wardens = own.children()
     supervisors = [child for warden in wardens for child in warden.children()]
-    waiting = [child for each in supervisors for child in each.children() if is_waiting(child)]
-    expected = {process.pid for process in (own, *wardens, *supervisors, *waiting)}
+    begun = [child for each in supervisors for child in each.children() if is_run(child)]
+    expected = {process.pid for process in (own, *wardens, *supervisors, *begun[:1])}
     strays = []
     for process in psutil.process_iter(["pid", "environ", "cmdline"]):
         environment = process.info["environ"] or {}
         if environment.get("FAULTLESS_TEST_MARK") == str(copy) and process.info["pid"] not in expected:
             strays.append(str(process.info["cmdline"]))
     return strays
+
+
+def is_run(process: psutil.Process) -> bool:
+    try:
+        return process.cmdline()[1:3] == ["-m", "pytest"]
+    except psutil.Error:
+        return False
 
 
 def fail(server: WireServer, *node_ids: str) -> Answer:

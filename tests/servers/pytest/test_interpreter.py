@@ -93,6 +93,28 @@ def test_the_servers_own_environment_is_taken_where_it_is_the_projects(root: Pat
     assert look(root, own).reason == ".venv in the root"
 
 
+@pytest.mark.parametrize("broken", ["the folder", "the interpreter"])
+def test_an_environment_that_leads_nowhere_is_to_be_recreated(
+    root: Path, tmp_path: Path, broken: str
+) -> None:
+    if broken == "the folder":
+        (root / ".venv").symlink_to(tmp_path / "gone")
+    else:
+        python = make_environment(root / ".venv") / "bin" / "python"
+        python.unlink()
+        python.symlink_to(tmp_path / "gone")
+    with pytest.raises(Fault) as caught:
+        look(root)
+    assert caught.value.kind is FaultKind.UNAVAILABLE
+    assert (caught.value.hint or "").startswith("recreate it")
+
+
+def test_a_program_that_is_no_python_is_unavailable(serve: Callable[..., Server]) -> None:
+    error = serve({"test_a.py": "def test_a(): pass\n"}, python=Path("/bin/ls")).fail()
+    assert error["data"]["kind"] == "unavailable"
+    assert "it does not run Python code" in error["message"]
+
+
 def test_tests_see_the_environment_as_if_it_were_activated(root: Path, tmp_path: Path) -> None:
     own, project = make_environment(tmp_path / "tool"), make_environment(root / ".venv")
     path = os.pathsep.join([str(own / "bin"), "/usr/bin"])

@@ -91,5 +91,8 @@ def test_the_doctor_names_the_interpreter_or_what_is_wrong_with_it(write_project
     (root / ".venv/bin/python").symlink_to(sys.executable)
     (root / ".venv/pyvenv.cfg").write_text((Path(sys.prefix) / "pyvenv.cfg").read_text())
     (root / ".venv/lib").symlink_to(Path(sys.prefix) / "lib")
-    (check,) = doctor.diagnose(root)
+    check, early = doctor.diagnose(root)
     assert check.ok, check
+    assert early.found == "yes, from the second call on"
+    (root / "pytest").mkdir()
+    assert doctor.diagnose(root)[1].found == "no: the project holds a module called pytest"

@@ -54,3 +54,8 @@ def test_beyond_a_dozen_names_the_rest_is_counted_in_tests() -> None:
     told = name_tests(names)
     assert len(told) == 12
     assert told[-1] == "and 8 more"
+
+
+def test_a_number_of_thousands_of_digits_is_a_name() -> None:
+    names = [f"test_a[{digit * 5000}]" for digit in "12"]
+    assert name_tests(names) == names

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 import sysconfig
 import threading
 import time
 import warnings
-from typing import TYPE_CHECKING, Any
-
-from .system import resident_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _LINGER_SECONDS = 0.05  # a thread that has been joined is still listed for a moment
 
 
 class Unfit(Exception):  # noqa: N818 - a state, told to the server
-    def __init__(self, reason: str, module: str | None = None) -> None:
-        super().__init__(reason)
-        self.module = module
+    pass
 
 
 def check_process(expected: set[int]) -> None:
@@ -96,7 +87,7 @@ def loaded_files(trusted_folder: str | None = None) -> list[list[str | int]]:
             status = os.stat(real)
             files.append([real, status.st_mtime_ns, status.st_size])
         elif not _is_standard(real):
-            raise Unfit(f"{name} is no installed package, so it may change between runs", name)
+            raise Unfit(f"{name} is no installed package, so it may change between runs")
     return files
 
 
@@ -111,49 +102,3 @@ def _is_standard(path: str) -> bool:
 
 def _is_installed(path: str) -> bool:
     return f"{os.sep}site-packages{os.sep}" in path or f"{os.sep}dist-packages{os.sep}" in path
-
-
-def preload(names: Sequence[str], seconds: float, limit_bytes: int) -> None:
-    """Import what earlier runs imported, in order, until the time is up or the memory used up.
-
-    A module that changes the process raises Unfit: start without it.
-    """
-    ends = time.monotonic() + seconds
-    before = _open_descriptors()
-    hooks = _ForkHooks(os.register_at_fork)
-    os.register_at_fork = hooks  # for as long as strangers' modules load
-    try:
-        for name in names:
-            if time.monotonic() > ends or resident_bytes(os.getpid()) > limit_bytes:
-                return
-            if name not in sys.modules:
-                _import(name, before, hooks)
-    finally:
-        os.register_at_fork = hooks.original
-
-
-class _ForkHooks:
-    """Stands in for os.register_at_fork; remembers registrations by installed packages."""
-
-    def __init__(self, original: Any) -> None:
-        self.original = original
-        self.registered: list[str] = []
-
-    def __call__(self, **functions: Any) -> None:
-        path = sys._getframe(1).f_code.co_filename  # noqa: SLF001 - who is calling
-        if _is_installed(path):
-            self.registered.append(path)
-        self.original(**functions)
-
-
-def _import(name: str, before: set[int], hooks: _ForkHooks) -> None:
-    try:
-        importlib.import_module(name)
-    except BaseException as error:  # noqa: BLE001 - whatever a stranger's module raises; the run will see it for itself
-        raise Unfit(f"importing {name} raised {type(error).__name__}", name) from None
-    if hooks.registered:
-        raise Unfit(f"{name} registers a fork hook", name)
-    if _has_threads():
-        raise Unfit(f"{name} starts a thread", name)
-    if _open_descriptors() - before:
-        raise Unfit(f"{name} opens a descriptor", name)

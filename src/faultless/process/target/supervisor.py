@@ -271,6 +271,9 @@ class Run:
                     self._system.kill(self._leader, number)
             elif letter == wire.STOP and self._phase in {_Phase.RUNNING, _Phase.SETTLING}:
                 self._ask_to_end(number / 1000)
+            elif letter == wire.DEADLINE and self._phase is _Phase.RUNNING:
+                self._started = time.monotonic()
+                self._phase_ends = self._started + number / 1000
             elif letter == wire.STOP:
                 self._phase_ends = min(self._phase_ends, time.monotonic() + number / 1000)
 

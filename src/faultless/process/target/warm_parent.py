@@ -40,7 +40,7 @@ def main() -> None:
     try:
         prewarm, report = _load(settings, {number})
     except fitness.Unfit as unfit:
-        wire.report(system, door, {"unfit": str(unfit), "module": unfit.module})
+        wire.report(system, door, {"unfit": str(unfit)})
         return
     wire.report(system, door, report)
     gc.collect()
@@ -58,7 +58,6 @@ def _load(settings: dict[str, Any], expected: set[int]) -> tuple[Callable[[], No
     warm_run.remember_path()
     script = settings["warm_up"]
     defined = runpy.run_path(script, run_name="faultless_warm_up") if script else {}
-    fitness.preload(settings["preload"], settings["preload_seconds"], settings["preload_bytes"])
     sys.stdout.flush()  # or every run would print it again
     sys.stderr.flush()
     fitness.check_process(expected)

@@ -8,6 +8,7 @@ r length, count    with `count` descriptors, then `length` bytes of marshal (bot
                    interpreter, and it takes a tenth of the time of JSON): run a command
 s signal, -        signal the command's first process
 t milliseconds, -  stop: ask the whole tree to end, kill what is left after the time
+d milliseconds, -  the run's time begins now, and this is its new deadline
 (end of stream)    kill everything at once
 
 Back to the server, a JSON object a line. A supervisor: {"refused": step, …}; {"started": process id} if the
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from .system import System
 
 FRAME = struct.Struct("!cII")
-FORK, KILL, REQUEST, SIGNAL, STOP = b"f", b"k", b"r", b"s", b"t"
+FORK, KILL, REQUEST, SIGNAL, STOP, DEADLINE = b"f", b"k", b"r", b"s", b"t", b"d"
 SETTLE_SECONDS = 0.1  # the rest of a shell pipeline may end just after its leader
 KILL_SECONDS = 5.0  # a killed process that is still there by then sits in the kernel, or is not ours to kill
 _CHUNK = 1 << 18

@@ -44,10 +44,9 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """Why a parent may not be forked, and the module to leave out next time, if it was one."""
+    """Why a parent may not be forked."""
 
     reason: str
-    module: str | None = None
 
 
 class WarmLauncher(Launcher):
@@ -99,7 +98,7 @@ def _understand(message: dict[str, Any]) -> Ready | Unfit:
     if message.get("ready"):
         files = {path: (mtime, size) for path, mtime, size in message["files"]}
         return Ready(files, message["seconds"], message["resident_bytes"])
-    return Unfit(message["unfit"], message["module"])
+    return Unfit(message["unfit"])
 
 
 def fingerprint(interpreter: Path) -> tuple[tuple[str, _Stamp | None], ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,19 +14,14 @@ import anyio
 from faultless.process.warm.launcher import Ready, Unfit, WarmLauncher, can_fork_safely, fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
     from faultless.process import Launcher
 
 _log = logging.getLogger(__name__)
 _IDLE_SECONDS = 600.0
 _RUNS_AT_MOST = 500
-PRELOAD_SECONDS = 10.0
-PRELOAD_BYTES = 512 << 20
-_PRELOAD_MODULES = 3000
 _GROWTH_BYTES = 256 << 20
-_ATTEMPTS = 8
-"""How many modules may spoil a parent before learning is given up."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,20 +56,16 @@ class Recipe:
 class _Parent:
     launcher: WarmLauncher
     fingerprint: object
-    preload: tuple[str, ...]
     runs: int = 0
-    is_confirmed: bool = False
 
 
 @dataclass
 class _Entry:
-    """What is known about one recipe: its parent, a better one on its way, and what its runs imported."""
+    """What is known about one recipe: its parent, or the one on its way."""
 
     recipe: Recipe
     current: _Parent | None = None
     coming: _Parent | None = None
-    recorded: list[str] = field(default_factory=list)
-    banned: set[str] = field(default_factory=set)
     given_up: str | None = None
     given_up_at: object = None
     """What was installed then; another environment gets another chance."""
@@ -125,48 +116,10 @@ class Pool:
                 launcher = self.find(recipe)
         return launcher
 
-    def is_preparing(self, recipe: Recipe) -> bool:
-        """Whether a parent is on its way."""
-        entry = self._entries.get(recipe.key)
-        if entry is None:
-            return False
-        self._promote(entry)
-        return entry.coming is not None
-
     def why_cold(self, recipe: Recipe) -> str | None:
         """Why there will never be a warm parent for this recipe, if that is so."""
         entry = self._entries.get(recipe.key)
         return entry.given_up if entry else None
-
-    def needs_confirmation(self, recipe: Recipe) -> bool:
-        """Whether recorded modules were loaded and no new process has yet confirmed a bad start with them."""
-        entry = self._entries.get(recipe.key)
-        parent = entry.current if entry else None
-        return parent is not None and bool(parent.preload) and not parent.is_confirmed
-
-    def confirm_preload(self, recipe: Recipe) -> None:
-        """A new process did the same as a fork of this parent."""
-        entry = self._entries.get(recipe.key)
-        if entry is not None and entry.current is not None:
-            entry.current.is_confirmed = True
-
-    def record_modules(self, recipe: Recipe, modules: Collection[str]) -> None:
-        """Installed modules that a run imported, in the order in which it did."""
-        entry = self._entries.get(recipe.key)
-        if entry is not None:
-            known = set(entry.recorded)
-            entry.recorded += [name for name in modules if name not in known]
-
-    def ban_modules(self, recipe: Recipe, modules: Collection[str] | None = None) -> None:
-        """A preloaded run differed: never preload these again, or none of what was recorded."""
-        entry = self._entries.get(recipe.key)
-        if entry is None:
-            return
-        entry.banned |= set(entry.recorded if modules is None else modules)
-        for parent in (entry.current, entry.coming):
-            if parent is not None and parent.preload:
-                _close(parent)
-        entry.current = entry.coming = None
 
     def close(self) -> None:
         for entry in self._entries.values():
@@ -186,29 +139,19 @@ class Pool:
         elif isinstance(state, Unfit):
             _close(entry.coming)
             entry.coming = None
-            self._take_in(entry, state)
+            self._give_up(entry, state)
 
     @staticmethod
     def _start_wanted(entry: _Entry) -> None:
         if entry.given_up is not None and entry.given_up_at != fingerprint(entry.recipe.interpreter):
             entry.given_up = None
-        if entry.coming is not None or entry.given_up is not None:
-            return
-        wanted = _wanted(entry)
-        if entry.current is None or entry.current.preload != wanted:
-            entry.coming = _start(entry.recipe, wanted)
+        if entry.coming is None and entry.given_up is None and entry.current is None:
+            entry.coming = _start(entry.recipe)
 
-    def _take_in(self, entry: _Entry, unfit: Unfit) -> None:
-        """Leave out the module that spoiled it; if it was none of the recorded ones, there is no way."""
-        _log.info("warm parent unfit: %s (%s)", unfit.reason, unfit.module)
-        wanted = _wanted(entry)
-        if not wanted:
-            entry.given_up, entry.given_up_at = unfit.reason, fingerprint(entry.recipe.interpreter)
-        elif unfit.module in wanted and len(entry.banned) < _ATTEMPTS:
-            entry.banned.add(str(unfit.module))
-        else:
-            entry.banned |= set(entry.recorded)
-        self._start_wanted(entry)
+    @staticmethod
+    def _give_up(entry: _Entry, unfit: Unfit) -> None:
+        _log.info("warm parent unfit: %s", unfit.reason)
+        entry.given_up, entry.given_up_at = unfit.reason, fingerprint(entry.recipe.interpreter)
 
     def _retire_stale(self, entry: _Entry) -> None:
         parent = entry.current
@@ -251,22 +194,15 @@ class Pool:
         entry.current = entry.coming = None
 
 
-def _wanted(entry: _Entry) -> tuple[str, ...]:
-    return tuple(name for name in entry.recorded if name not in entry.banned)[:_PRELOAD_MODULES]
-
-
-def _start(recipe: Recipe, preload: tuple[str, ...]) -> _Parent | None:
+def _start(recipe: Recipe) -> _Parent | None:
     settings = {
         "program": recipe.program,
         "warm_up": str(recipe.warm_up) if recipe.warm_up else None,
-        "preload": preload,
-        "preload_seconds": PRELOAD_SECONDS,
-        "preload_bytes": PRELOAD_BYTES,
         "trusted_folder": str(recipe.trusted_folder.resolve()) if recipe.trusted_folder else None,
     }
     known = fingerprint(recipe.interpreter)
     try:
-        return _Parent(WarmLauncher(recipe.interpreter, recipe.env, settings), known, preload)
+        return _Parent(WarmLauncher(recipe.interpreter, recipe.env, settings), known)
     except OSError as problem:
         _log.info("warm parent not started: %s", problem.strerror)
         return None

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from faultless.contract import Fault, FaultKind
 from faultless.contract.text import replace_surrogates
 from faultless.kit.root import Root
-from faultless.process.warm import Pool
-from faultless.servers.pytest import command, faults, results, warmth
+from faultless.servers.pytest import command, faults, results
+from faultless.servers.pytest.early import EarlyRuns
 from faultless.servers.pytest.interpreter import (
     Surroundings,
     find_interpreter,
@@ -19,20 +19,28 @@ from faultless.servers.pytest.interpreter import (
 from faultless.servers.pytest.outputs import DiscoveredTest, Discovery, TestRun
 from faultless.servers.pytest.record import make_rows
 from faultless.servers.pytest.session import Job, Session
+from faultless.servers.pytest.turns import Turns
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Sequence
 
     from faultless.kit.toolset import Call
     from faultless.servers.pytest.inputs import DiscoverTests, ExecuteTests
     from faultless.servers.pytest.outputs import Summary
     from faultless.servers.pytest.record import Record
     from faultless.servers.pytest.results import Results
+    from faultless.servers.pytest.session import OnProgress
     from faultless.servers.pytest.settings import Settings
 
 _INTERPRETER_KEY = "faultless/interpreter"
 _START_KEY = "faultless/start"
+_APART_KEY = "faultless/apart"
+_CACHE_FOLDER = ".pytest_cache"
 _LOOKUP_SECONDS = 20.0
+_PERHAPS_NO_PYTEST = frozenset(
+    {FaultKind.CRASH, FaultKind.ENGINE_ERROR, FaultKind.INTERRUPTED, FaultKind.USAGE_ERROR}
+)
+"""What a program that is no Python, or a Python without pytest, may look like."""
 _SUGGESTIONS_AT_MOST = 5
 
 
@@ -45,7 +53,12 @@ class Project:
         self._timeout_seconds = min(settings.timeout_seconds, settings.max_timeout_seconds)
         self._python = settings.python and settings.python.absolute()
         self._surroundings = surroundings or Surroundings.of_this_process()
-        self._pool = None if settings.cold else Pool(idle_seconds=60.0 * settings.idle_minutes)
+        self.turns = Turns(
+            self.root.path,
+            concurrent=settings.concurrent,
+            longest_wait_seconds=settings.max_timeout_seconds,
+        )
+        self.early_runs = EarlyRuns(is_on=not settings.no_early, idle_seconds=60.0 * settings.idle_minutes)
 
     def make_job(self, call: Call) -> Job:
         """What all calls have in common. An environment made since the last call counts at once."""
@@ -59,7 +72,6 @@ class Project:
             interpreter=interpreter,
             variables=make_variables(interpreter, self._surroundings),
             deadline_seconds=self._timeout_seconds,
-            pool=self._pool,
         )
 
 
@@ -80,12 +92,33 @@ async def execute(project: Project, arguments: ExecuteTests, call: Call) -> Test
     async def show(record: Record) -> None:
         await call.report_progress(len(record.tests), len(record.planned), results.describe_progress(record))
 
-    session = await _run(job, show)
-    call.meta[_START_KEY] = "warm" if session.is_warm else "cold"
+    async def wait(reason: str) -> None:
+        await call.report_progress(0, None, reason)
+
+    async with project.turns.take(wait) as place:
+        if place:
+            job = _set_apart(job, place, call)
+        session = await _run(project, job, show, call)
     fault = faults.find_fault(session, arguments.verbosity)
     if fault is not None:
-        raise await _blame_interpreter(fault, session) or await _add_candidates(fault, session, arguments)
+        raise await _blame_interpreter(fault, session) or await _add_candidates(
+            fault, session, project, arguments
+        )
     return _make_answer(session, arguments)
+
+
+def _set_apart(job: Job, place: int, call: Call) -> Job:
+    """A run beside others writes nothing that they write."""
+    apart = {
+        "COVERAGE_FILE": str(job.root / f".coverage.{place}"),
+        "cache_dir": f"{_CACHE_FOLDER}.{place}",
+    }
+    call.meta[_APART_KEY] = dict(apart)
+    return replace(
+        job,
+        arguments=["-o", f"cache_dir={apart['cache_dir']}", *job.arguments],
+        variables={**job.variables, "COVERAGE_FILE": apart["COVERAGE_FILE"]},
+    )
 
 
 async def discover(project: Project, arguments: DiscoverTests, call: Call) -> Discovery:
@@ -95,8 +128,7 @@ async def discover(project: Project, arguments: DiscoverTests, call: Call) -> Di
     async def show(record: Record) -> None:
         await call.report_progress(len(record.planned), None, "collected")
 
-    session = await _run(job, show)
-    call.meta[_START_KEY] = "warm" if session.is_warm else "cold"
+    session = await _run(project, job, show, call)
     fault = None if _has_only_broken_files(session) else faults.find_fault(session, verbosity=0)
     if fault is not None:
         raise await _blame_interpreter(fault, session) or fault
@@ -114,18 +146,21 @@ async def discover(project: Project, arguments: DiscoverTests, call: Call) -> Di
 # ---- the run
 
 
-async def _run(job: Job, on_progress: Callable[[Record], Awaitable[None]]) -> Session:
+async def _run(project: Project, job: Job, on_progress: OnProgress, call: Call | None = None) -> Session:
     try:
-        return await warmth.run(job, on_progress)
+        session, start = await project.early_runs.run(job, on_progress)
     except Fault as reason:
         raise faults.describe_no_start(reason, command=list(job.command)) from reason
+    if call is not None:
+        call.meta[_START_KEY] = start.describe()
+    return session
 
 
 async def _blame_interpreter(fault: Fault, session: Session) -> Fault | None:
     """A run that never reached pytest may be the environment's fault."""
     if session.record.worker is not None:
         return None
-    if fault.kind not in {FaultKind.ENGINE_ERROR, FaultKind.USAGE_ERROR}:
+    if fault.kind not in _PERHAPS_NO_PYTEST:
         return None
     job = session.job
     problem = await find_problem(job.interpreter, job.root, job.variables)
@@ -135,7 +170,7 @@ async def _blame_interpreter(fault: Fault, session: Session) -> Fault | None:
 # ---- execute_tests
 
 
-async def _add_candidates(fault: Fault, session: Session, arguments: ExecuteTests) -> Fault:
+async def _add_candidates(fault: Fault, session: Session, project: Project, arguments: ExecuteTests) -> Fault:
     """A misspelt node id has neighbours."""
     record = session.record
     if fault.kind is not FaultKind.USAGE_ERROR or record.worker is None or record.collection_errors:
@@ -143,12 +178,12 @@ async def _add_candidates(fault: Fault, session: Session, arguments: ExecuteTest
     node_ids = arguments.node_ids or []
     if not any("::" in node_id for node_id in node_ids):
         return fault
-    near = await _find_near_node_ids(session.job, node_ids)
+    near = await _find_near_node_ids(project, session.job, node_ids)
     hint = faults.ask_whether(near, otherwise="discover_tests lists the tests of a path")
     return Fault(fault.kind, fault.message, hint=hint, details={**fault.details, "candidates": list(near)})
 
 
-async def _find_near_node_ids(job: Job, node_ids: Sequence[str]) -> list[str]:
+async def _find_near_node_ids(project: Project, job: Job, node_ids: Sequence[str]) -> list[str]:
     """Close matches for those that their files do not hold."""
     lookup = replace(
         job,
@@ -161,7 +196,7 @@ async def _find_near_node_ids(job: Job, node_ids: Sequence[str]) -> list[str]:
     async def keep_quiet(_record: Record) -> None:
         """The caller knows already that its run failed."""
 
-    session = await _run(lookup, keep_quiet)
+    session = await _run(project, lookup, keep_quiet)
     known = {item["node_id"] for item in session.record.planned}
     known |= {node_id.partition("[")[0] for node_id in known}
     near: dict[str, None] = {}

@@ -10,6 +10,7 @@ exit 2                                      interrupted       … Test execution
 exit 3                                      engine_error      … pytest internal error occurred
 exit 4                                      usage_error       … Invalid pytest arguments (validation failure)
 exit 6 and above, or no end of the session  crash             … pytest exited with unexpected code N
+the same by pytest-timeout                  timeout           … pytest-timeout ended the whole run
 exit 0, 1 or 5, planned tests never ended   interrupted       … Test execution was interrupted
 """
 
@@ -40,6 +41,7 @@ _VERDICTS = frozenset({0, 1, NO_TESTS})
 _FAILED = "pytest execution failed: "
 _OUTPUT_LIMIT = 20_000
 _NAMED_FILES = 3
+_ENDED_BY_PLUGIN = re.compile(r"^\++ Timeout \++$", re.MULTILINE)
 _FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)$')
 _ENGINE = ("/_pytest/", "/pluggy/", "/pytest/__main__.py")
 _LIBRARY = ("site-packages", "/lib/python")
@@ -202,6 +204,10 @@ def _usage_error(session: Session, finished: Finished) -> _Reason:
 
 
 def _unexpected_exit(record: Record, finished: Finished) -> _Reason:
+    if _ENDED_BY_PLUGIN.search(finished.stderr.text + finished.stdout.text) and record.running:
+        said = f"{_FAILED}pytest-timeout ended the whole run{_while_running(record)}"
+        hint = "raise that test's time-out, or set timeout_method = signal, which ends only the test"
+        return _Reason(FaultKind.TIMEOUT, said, f"{hint}; data.stderr has the stacks")
     if record.worker is None and not record.planned:
         said = _last_line(finished.stderr.text or finished.stdout.text)
         return _internal_error(

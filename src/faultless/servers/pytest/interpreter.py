@@ -94,6 +94,17 @@ class Problem:
     fix: str
 
 
+def _refuse_broken(environment: Path) -> None:
+    """An environment that was meant and cannot be used is not passed over in silence."""
+    is_one = environment.is_symlink() or (environment / "pyvenv.cfg").is_file()
+    if is_one and not (environment / "bin" / "python").exists():
+        raise Fault(
+            FaultKind.UNAVAILABLE,
+            f"{environment} has no bin/python, or one that leads nowhere",
+            hint=f"recreate it (python -m venv --clear {environment}), or use --python PATH",
+        )
+
+
 def find_interpreter(root: Path, chosen: Path | None, surroundings: Surroundings) -> Interpreter:
     """Fault(unavailable) if there is none."""
     if chosen is not None:
@@ -101,6 +112,7 @@ def find_interpreter(root: Path, chosen: Path | None, surroundings: Surroundings
     for folder in _list_project_folders(root):
         for name in _FOLDER_NAMES:
             python = folder / name / "bin" / "python"
+            _refuse_broken(folder / name)
             if (folder / name / "pyvenv.cfg").is_file() or python.is_file():
                 return Interpreter(python, f"{name} {'in the root' if folder == root else f'in {folder}'}")
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):

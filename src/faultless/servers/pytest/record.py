@@ -86,8 +86,6 @@ class _Finish:
     stop: str | None
     """Why it stopped before its last test."""
     duration: float
-    modules: list[str]
-    """Installed modules that the run imported, in order."""
 
 
 @dataclass(slots=True)
@@ -109,15 +107,6 @@ class Record:
     _lines: LineSplitter = field(default_factory=lambda: LineSplitter(_LINE_LIMIT))
     _kept: int = 0
     _open: dict[str, dict[str | None, Test]] = field(default_factory=dict)
-
-    @property
-    def has_started(self) -> bool:
-        """Whether any test may have had an effect."""
-        return bool(self.tests or self.running)
-
-    @property
-    def modules(self) -> list[str]:
-        return self.finish.modules if self.finish else []
 
     @property
     def ended(self) -> int:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _NAMES_AT_MOST = 12
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
-_DIGITS = re.compile(r"\d+")
+_DIGITS = re.compile(r"(?<!\d)\d{1,18}(?!\d)")  # longer ones are names, not numbers to count with
 
 
 @dataclass(frozen=True, slots=True)

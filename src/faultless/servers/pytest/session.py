@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import secrets
+from collections.abc import Awaitable, Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,18 +20,21 @@ from faultless.process.readiness import until_readable
 from faultless.servers.pytest.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from faultless.contract import Json
-    from faultless.process import Child, Finished, Launcher
-    from faultless.process.warm import Pool
+    from faultless.process import Child, Finished
+    from faultless.servers.pytest.hold import Hold
     from faultless.servers.pytest.interpreter import Interpreter
 
-WORKER = Path(__file__).with_name("worker")
-"""On PYTHONPATH until its one package is imported. Nothing else may ever lie in it: it would hide a module of
-that name in the project."""
+_WORKER = Path(__file__).with_name("worker")
+"""On PYTHONPATH until pytest is found. Nothing else may ever lie in it: it would hide a module of that name
+in the project."""
 _WORKER_PACKAGE = "faultless_pytest_worker"
 _WORKER_SETTINGS = "FAULTLESS_PYTEST_WORKER"
+_HOLD = "FAULTLESS_PYTEST_HOLD"
+_SHOWN_PATH = "FAULTLESS_PYTEST_PATH"
+_HELD_SECONDS = 3600.0  # far beyond the age at which a run that nobody asked for is given up
 _STACKS_SECONDS = 0.5  # between the question for the stacks and the kill
 _PROGRESS_SECONDS = 0.25
 _CAPTURE_BYTES = 2 << 20
@@ -40,6 +44,7 @@ _GATHER_SECONDS = 0.02  # of events per reading: tests end faster than one is wo
 
 Text = Literal["tail", "lean", "whole"]
 """How much of what pytest prints: the summary, all but the failures, everything."""
+OnProgress = Callable[[Record], Awaitable[None]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,8 +60,6 @@ class Job:
     mode: Literal["run", "discover"] = "run"
     text: Text = "tail"
     last_failed: bool = False
-    pool: Pool | None = None
-    """Of warm interpreters; None starts every run cold."""
 
     @property
     def command(self) -> list[str]:
@@ -73,7 +76,6 @@ class Session:
     lost: Fault | None = None
     """Why nobody knows how it ended."""
     stacks: bytes = b""
-    is_warm: bool = False
     mark: str = field(default_factory=lambda: f"[faultless {secrets.token_hex(8)}]")
     """Printed by the worker where the run ends and the summary begins."""
 
@@ -126,25 +128,26 @@ class _Pipe:
             take(data)
 
 
-async def run_session(
-    job: Job, on_progress: Callable[[Record], Awaitable[None]], launcher: Launcher | None = None
-) -> Session:
+async def run_session(session: Session, on_progress: OnProgress, hold: Hold | None = None) -> Session:
     """Run it to its end, whatever that is. Fault(unavailable) if it does not start."""
-    session = Session(job, is_warm=launcher is not None)
+    job = session.job
     with closing(_Pipe()) as report, closing(_Pipe()) as stacks:
+        variables, seconds = _add_worker(session, report, stacks), job.deadline_seconds + _STACKS_SECONDS
         spec = process.Spec(
             command=job.command,
             cwd=job.root,
-            env=_add_worker(session, report, stacks),
-            deadline_seconds=job.deadline_seconds + _STACKS_SECONDS,
+            env=variables if hold is None else {**variables, _HOLD: str(hold.number)},
+            deadline_seconds=seconds if hold is None else _HELD_SECONDS,
             capture_bytes=_CAPTURE_BYTES,
-            pass_fds=(report.writer, stacks.writer),
+            pass_fds=(report.writer, stacks.writer, *([] if hold is None else [hold.number])),
         )
-        async with process.start(spec, launcher=launcher) as child, anyio.create_task_group() as tasks:
+        async with process.start(spec) as child, anyio.create_task_group() as tasks:
             tasks.start_soon(report.follow, session.record.feed)
             tasks.start_soon(stacks.follow, session.add_stacks)
-            tasks.start_soon(_ask_for_stacks, child, session)
+            tasks.start_soon(_keep_time, child, session, hold)
             tasks.start_soon(_show_progress, session.record, on_progress)
+            if hold is not None:
+                tasks.start_soon(hold.follow, child.process_id)
             try:
                 session.finished = await child.wait()
             except Fault as lost:
@@ -169,21 +172,27 @@ def _add_worker(session: Session, report: _Pipe, stacks: _Pipe) -> dict[str, str
         "last_failed": job.last_failed,
         "environment": {name: variables.get(name) for name in ("PYTHONPATH", "PYTEST_PLUGINS")},
     }
+    shown = {_SHOWN_PATH: variables["PYTHONPATH"]} if "PYTHONPATH" in variables else {}
     return {
         **variables,
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(WORKER), variables.get("PYTHONPATH")])),
+        **shown,
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(_WORKER), variables.get("PYTHONPATH")])),
         "PYTEST_PLUGINS": ",".join(filter(None, [_WORKER_PACKAGE, variables.get("PYTEST_PLUGINS")])),
         _WORKER_SETTINGS: json.dumps(settings),
     }
 
 
-async def _ask_for_stacks(child: Child, session: Session) -> None:
+async def _keep_time(child: Child, session: Session, hold: Hold | None) -> None:
+    """At the deadline ask for the stacks. A run that began earlier has its time from when it is asked for."""
+    if hold is not None:
+        await hold.asked.wait()
+        child.restart_clock(session.job.deadline_seconds + _STACKS_SECONDS)
     await anyio.sleep(session.job.deadline_seconds)
     if session.record.worker is not None:
         child.signal(session.record.worker["signal"])
 
 
-async def _show_progress(record: Record, on_progress: Callable[[Record], Awaitable[None]]) -> None:
+async def _show_progress(record: Record, on_progress: OnProgress) -> None:
     shown = -1
     while True:
         await anyio.sleep(_PROGRESS_SECONDS)

@@ -21,7 +21,12 @@ class Settings:
     max_timeout_seconds: int = option(
         3600, "Most seconds a call may ask for.", flag="--max-timeout", at_least=1
     )
-    cold: bool = option(False, "Start a new interpreter for every run instead of keeping one warm.")
-    idle_minutes: float = option(
-        10.0, "After this time without a call the warm interpreter gives its memory back.", at_least=0.1
+    concurrent: int = option(
+        1,
+        "Runs of this project at once; all but one get a cache and a coverage file of their own.",
+        metavar="N",
+        at_least=1,
+        at_most=64,
     )
+    no_early: bool = option(False, "Begin no run before it is asked for.", renamed_from=("--cold",))
+    idle_minutes: float = option(10.0, "After this time without a call no run is kept begun.", at_least=0.1)

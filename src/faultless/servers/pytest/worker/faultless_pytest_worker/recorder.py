@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 import time
 import warnings
 from typing import Any, Callable, Generator
@@ -25,7 +24,6 @@ from .describing import (
 
 _CHUNK = 500
 _WARNINGS_AT_MOST = 200
-_INSTALLED = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 
 
 def _make_renamer(rootdir: str, cwd: str) -> Callable[[str], str]:
@@ -45,9 +43,10 @@ def _make_renamer(rootdir: str, cwd: str) -> Callable[[str], str]:
 class Recorder:
     """One instance per session."""
 
-    def __init__(self, settings: dict[str, Any]) -> None:
+    def __init__(self, settings: dict[str, Any], watch: Any, can_be_held: bool) -> None:
         self._settings = settings
-        self._before = frozenset(sys.modules)
+        self._watch = watch
+        self._paused_before = 0.0
         self._reporter = Reporter(Channel(settings["report"], settings["report_path"]))
         self._stacks = Stacks(Channel(settings["stacks"], settings["stacks_path"]))
         self._clock, self._started = time.perf_counter, time.perf_counter()
@@ -65,6 +64,7 @@ class Recorder:
             signal=int(choose_stack_signal()),
             python=platform.python_version(),
             pytest=pytest.__version__,
+            can_be_held=can_be_held,
         )
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
@@ -78,6 +78,7 @@ class Recorder:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         config = session.config
         self._started = self._clock()
+        self._paused_before = self._paused()
         self._show_capture = config.getoption("showcapture", "all")
         if str(config.rootpath) != self._root:
             self._rename = _make_renamer(str(config.rootpath), self._root)
@@ -130,6 +131,33 @@ class Recorder:
         for start in range(0, len(tests), _CHUNK):
             self._reporter.send("planned", tests=tests[start : start + _CHUNK])
         self._reporter.send("planned", tests=[], complete=True)
+
+    # ---- a run that began before it was asked
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        if self._watch is not None and config.pluginmanager.has_plugin("timeout"):
+            given = config.getoption("session_timeout", None), config.inicfg.get("session_timeout")
+            if any(given):  # pytest-timeout would count the wait
+                self._watch.pause("a clock for the whole session is started")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self) -> None:
+        if self._watch is not None:
+            self._watch.pause("the first test")
+
+    def _paused(self) -> float:
+        return 0.0 if self._watch is None else float(self._watch.paused_seconds)
+
+    def _leave_out_pause(self, reporter: Any) -> None:
+        """So that pytest's last line tells the time of the run alone."""
+        paused, known = self._paused() - self._paused_before, vars(reporter)
+        begun = known.get("_session_start")
+        if "_sessionstarttime" in known:
+            known["_sessionstarttime"] += paused
+        elif begun is not None:
+            known["_session_start"] = shifted = type(begun)()  # frozen, and made of the clock only
+            vars(shifted).update(time=begun.time + paused, perf_count=begun.perf_count + paused)
 
     # ---- running
 
@@ -226,14 +254,18 @@ class Recorder:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, None]:
+        if self._watch is not None:
+            self._watch.pause("the end of a session without tests")
+            reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+            if reporter is not None:
+                self._leave_out_pause(reporter)
         yield
         distributed = session.config.pluginmanager.get_plugin("dsession")
         stop = session.shouldfail or getattr(distributed, "shouldstop", False) or session.shouldstop
         self._reporter.send(
             "finish",
             stop=str(stop) if stop else None,
-            duration=self._clock() - self._started,
-            modules=_installed_modules(self._before),
+            duration=self._clock() - self._started - (self._paused() - self._paused_before),
         )
 
 
@@ -245,19 +277,3 @@ def _keep_last_failed(session: pytest.Session) -> None:
     if dropped:
         session.items[:] = [item for item in session.items if str(item.nodeid) in known]
         session.config.hook.pytest_deselected(items=dropped)
-
-
-def _installed_modules(before: frozenset[str]) -> list[str]:
-    """Which the next run will want again, in the order of their import.
-
-    Not those that pytest rewrites: they must be imported under its hook.
-    """
-    names = []
-    for name, module in list(sys.modules.items()):
-        if name in before or name == "__main__":
-            continue
-        path = getattr(module, "__file__", None)
-        loader = type(getattr(module, "__loader__", None)).__name__
-        if isinstance(path, str) and any(place in path for place in _INSTALLED) and "Rewriting" not in loader:
-            names.append(name)
-    return names

@@ -1,0 +1,290 @@
+"""Begins a run, and holds one that begins before it is asked: no test, no effect on the world until then.
+
+It watches by audit events, which nobody else can see, and imports nothing that a bare interpreter has not
+loaded: the run finds `sys.modules`, `sys.meta_path` and its own stack as they always are. A pause comes
+before the first import of a file that was edited recently, before the first effect, before the first test,
+before the session ends, whichever is first. Asked to go on, it first looks again at every file it opened and
+every folder it listed; if one has changed it says so and waits for its end.
+
+Standard library only, Python >= 3.8: it runs in the project's interpreter.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # what `signal` is made of
+import _thread
+import os
+import sys
+import time
+
+TYPE_CHECKING = False  # type checkers know better
+if TYPE_CHECKING:
+    from typing import Any
+
+_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_WORKER = "faultless_pytest_worker"
+_HOLD_VARIABLE = "FAULTLESS_PYTEST_HOLD"
+_PATH_VARIABLE = "FAULTLESS_PYTEST_PATH"
+_MOVING_PLACES = ("/proc/", "/sys/", "/dev/")  # what is read there is different every time
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_FRAMES_TO_CALLER = 6
+_FLEETING = ("TemporaryFile", "_get_default_tempdir")  # their files are gone before they return
+_EFFECTS = (
+    "_thread.start",  # it would go on while the run is held
+    "fcntl.flock",
+    "fcntl.lockf",
+    "os.ch",
+    "os.exec",
+    "os.fork",
+    "os.kill",
+    "os.lchown",
+    "os.link",
+    "os.lockf",
+    "os.mkdir",
+    "os.posix_spawn",
+    "os.remove",
+    "os.rename",
+    "os.rmdir",
+    "os.setxattr",
+    "os.spawn",
+    "os.symlink",
+    "os.system",
+    "os.truncate",
+    "os.utime",
+    "pty.spawn",
+    "signal.pthread_kill",
+    "socket.",
+    "sqlite3.connect",
+    "subprocess.Popen",
+    "syslog.",
+    "webbrowser.open",
+)
+_NO_EFFECTS = frozenset({"os.chdir", "os.fchdir", "socket.__new__", "socket.gethostname"})
+_LONGEST_REASON = 300
+
+
+def begin() -> None:
+    """Put the real pytest in the place of its stand-in, and have our worker ready for it."""
+    shown = os.environ.pop(_PATH_VARIABLE, None)
+    if shown is None:
+        os.environ.pop("PYTHONPATH", None)
+    else:
+        os.environ["PYTHONPATH"] = shown
+    held = os.environ.pop(_HOLD_VARIABLE, None)
+    _leave_path()
+    del sys.modules["pytest"], sys.modules[__name__]
+    watch = None if held is None else Watch(int(held))
+    import pytest  # noqa: F401, PLC0415 - the real one: it has to be loaded under the watch
+
+    sys.path.insert(0, _FOLDER)
+    worker: Any = __import__(_WORKER)
+    _leave_path()
+    worker.watch, worker.can_be_held = watch, True
+
+
+def _leave_path() -> None:
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != _FOLDER]
+    sys.path_importer_cache.pop(_FOLDER, None)
+
+
+class Watch:
+    """What the run has consumed so far, and where it is held."""
+
+    def __init__(self, line: int) -> None:
+        self._line = line
+        self._read, self._write, self._close, self._leave = os.read, os.write, os.close, os._exit
+        self._stat, self._list, self._here, self._clock = os.stat, os.listdir, os.getcwd, time.monotonic
+        self._decode, self._encode, self._spell = os.fsdecode, os.fsencode, os.fspath
+        self._alarm = _signal.getitimer
+        self._lock = _thread.RLock()
+        self._files: dict[str, tuple[int, int, int, int] | None] = {}
+        self._folders: dict[str, list[str] | None] = {}
+        self.paused_seconds = 0.0
+        self._edited = frozenset(self._receive())
+        self._edited_names = frozenset(_name_module(path) for path in self._edited)
+        self._active = [True]
+        self._is_looking = False
+        active, take = self._active, self._take
+
+        def hook(event: str, arguments: tuple[object, ...]) -> None:
+            if active:
+                try:
+                    take(event, arguments)
+                except Exception as error:  # noqa: BLE001 - the run must not see it
+                    self.pause("{} could not be followed: {}".format(event, type(error).__name__))
+
+        sys.addaudithook(hook)
+
+    # ---- what happens
+
+    def _take(self, event: str, arguments: tuple[object, ...]) -> None:
+        if self._is_looking:
+            return
+        if event == "open":
+            self._take_open(*arguments[:3])  # type: ignore[arg-type]  # as the interpreter gives them
+        elif event == "import":
+            self._take_import(*arguments[:2])  # type: ignore[arg-type]  # as above
+        elif event in ("os.listdir", "os.scandir"):
+            self._take_folder(arguments[0])
+        elif event.startswith(_EFFECTS) and event not in _NO_EFFECTS:
+            if event == "os.mkdir" and self._exists(arguments[0]):
+                return  # it will be refused
+            if event == "os.remove" and _is_nameless():
+                return
+            self.pause("its first effect: {} {}".format(event, _show(arguments)))
+
+    def _take_open(self, name: object, mode: str | None, flags: int) -> None:
+        if isinstance(name, int):
+            return
+        path = self._resolve(name)
+        if path is None or (mode is None and not os.path.isabs(self._decode(self._spell(name)))):  # type: ignore[call-overload]  # a path
+            self.pause("a file opened in a way that does not say which")
+        elif flags & _WRITES or (mode and set(mode) & set("wax+")):
+            if path != os.devnull and not _is_nameless():
+                self.pause("its first effect: open {} for writing".format(path))
+        elif not path.startswith(_MOVING_PLACES):
+            source = _find_source(path)
+            if source in self._edited and "-pytest-" in os.path.basename(path):
+                # Pytest's own loader opens the bytecode before it looks at the source.
+                self.pause("{}, edited recently".format(source))
+            if self._active:
+                self._consume(path)
+                self._consume(source)
+
+    def _take_import(self, module: str, file: object) -> None:
+        if isinstance(file, str):
+            self._consume(os.path.join(self._here(), file))
+        elif module.rpartition(".")[2] in self._edited_names:
+            self.pause("the import of {}, edited recently".format(module))
+
+    def _take_folder(self, name: object) -> None:
+        path = None if isinstance(name, int) else self._resolve("." if name is None else name)
+        if path is None:
+            self.pause("a folder listed in a way that does not say which")
+        elif path not in self._folders and not path.startswith(_MOVING_PLACES):
+            self._folders[path] = self._list_names(path)
+
+    def _consume(self, path: str) -> None:
+        if path not in self._files:
+            self._files[path] = self._stamp(path)
+
+    def _resolve(self, name: object) -> str | None:
+        try:
+            return os.path.join(self._here(), self._decode(self._spell(name)))  # type: ignore[call-overload]  # or TypeError
+        except (TypeError, ValueError, OSError):
+            return None
+
+    def _exists(self, name: object) -> bool:
+        path = self._resolve(name)
+        return path is not None and self._stamp(path) is not None
+
+    def _stamp(self, path: str) -> tuple[int, int, int, int] | None:
+        try:
+            status = self._stat(path)
+        except (OSError, ValueError):
+            return None
+        return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+
+    def _list_names(self, path: str) -> list[str] | None:
+        self._is_looking = True
+        try:
+            return sorted(self._list(path))
+        except OSError:
+            return None
+        finally:
+            self._is_looking = False
+
+    # ---- held
+
+    def pause(self, before: str) -> None:
+        """Until somebody asks for this run; for good if what it consumed has changed by then."""
+        with self._lock:
+            if not self._active:
+                return
+            started = self._clock()
+            self._tell("paused " + before)
+            while True:
+                change = self._find_change(self._receive())
+                if change is None:
+                    break
+                self._tell("changed " + change)
+            self._active.clear()
+            self._tell("going on")
+            self._close(self._line)
+            self._files.clear()
+            self._folders.clear()
+            self.paused_seconds += self._clock() - started
+
+    def _find_change(self, edited: list[str]) -> str | None:
+        """`edited` are files known to have changed; that is well as long as nothing was read of them."""
+        if self._alarm(_signal.ITIMER_REAL)[0]:
+            return "the time on its alarm clock"
+        for path in edited:
+            if path in self._files:
+                return path
+        for path, stamp in self._files.items():
+            if self._stamp(path) != stamp:
+                return path
+        for path, names in self._folders.items():
+            if self._list_names(path) != names:
+                return path
+        return None
+
+    def _tell(self, text: str) -> None:
+        line = self._encode(text.replace("\n", " ")[:_LONGEST_REASON]) + b"\n"
+        try:
+            while line:
+                line = line[self._write(self._line, line) :]
+        except OSError:
+            self._leave(1)
+
+    def _receive(self) -> list[str]:
+        """Paths: how many bytes follow, then each with a NUL at its end."""
+        size = int.from_bytes(self._read_exactly(4), "big")
+        return [self._decode(path) for path in self._read_exactly(size).split(b"\0") if path]
+
+    def _read_exactly(self, size: int) -> bytes:
+        received = b""
+        while len(received) < size:
+            data = self._read(self._line, size - len(received))
+            if not data:
+                self._leave(1)  # nobody will ever ask
+            received += data
+        return received
+
+
+def _find_source(path: str) -> str:
+    """Of a bytecode file, the file that decides whether it is used; of any other, itself."""
+    if not path.endswith(".pyc"):
+        return path
+    folder, name = os.path.split(path)
+    prefix = getattr(sys, "pycache_prefix", None)
+    if prefix and folder.startswith(prefix):
+        folder = folder[len(prefix) :]
+    elif os.path.basename(folder) == "__pycache__":
+        folder = os.path.dirname(folder)
+    return os.path.join(
+        folder, name[: -len(".pyc")].split("." + str(sys.implementation.cache_tag))[0] + ".py"
+    )
+
+
+def _name_module(path: str) -> str:
+    folder, name = os.path.split(path)
+    stem = name.partition(".")[0]
+    return os.path.basename(folder) if stem == "__init__" else stem
+
+
+def _is_nameless() -> bool:
+    """Whether it is a temporary file without a name, or with one for a moment: pytest's capture needs it."""
+    frame: Any = sys._getframe(1)  # noqa: SLF001 - who is calling
+    for _ in range(_FRAMES_TO_CALLER):
+        if frame is None:
+            break
+        if frame.f_code.co_name in _FLEETING and frame.f_globals.get("__name__") == "tempfile":
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _show(arguments: tuple[object, ...]) -> str:
+    return " ".join(argument for argument in arguments if isinstance(argument, str))
