@@ -65,7 +65,7 @@ class Rig:
         self.folder = self.home / "vault"
         for name in ("Drafts", "Approved", "Done", "Rejected"):
             (self.folder / name).mkdir(parents=True)
-        self.approvals = ApprovalStore(self.home / "state" / "approvals")
+        self.approvals = ApprovalStore(self.home / "state")
         self.journal = OutboxJournal(self.home / "state" / "outbox" / "journal.jsonl")
         write_login(self.home, self.gmail)
 

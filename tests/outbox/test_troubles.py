@@ -72,6 +72,34 @@ def test_a_refusal_that_needs_a_person_is_not_tried_again_until_approved_anew(ri
     assert len(rig.delivered("refused")) == 1
 
 
+def test_a_draft_that_was_changed_in_the_account_waits_for_a_new_approval_and_a_new_draft(rig: Rig) -> None:
+    rig.draft("edited there")
+    first = rig.approve("edited there")
+    rig.gmail.plan.add("drafts.send", refuse(503))
+    assert state_of(rig.run()) == [State.FAILED]
+    (draft,) = rig.gmail.account.drafts
+    rig.gmail.account.edit_draft(draft, b"ann@example.com", b"eve@example.com")
+    assert state_of(rig.run()) == [State.FAILED]
+    assert rig.run().changed == []
+    assert rig.gmail.account.delivered == []
+    assert "was changed" in (rig.folder / "Approved" / "edited there.md").read_text()
+    assert rig.approve("edited there").id != first.id
+    assert state_of(rig.run()) == [State.SENT]
+    (sent,) = rig.delivered("edited there")
+    assert sent.header("To") == "Ann <ann@example.com>"
+    assert list(rig.gmail.account.drafts) == [draft]
+
+
+def test_a_mail_whose_record_was_lost_while_it_was_being_sent_is_unknown(rig: Rig) -> None:
+    rig.draft("no record")
+    approval = rig.approve("no record")
+    rig.journal.add(Entry("no record.md", State.SENDING, approval.id))
+    (rig.home / "state" / "gmail" / "sends" / f"{approval.id}.json").unlink()
+    for _ in range(2):
+        assert state_of(rig.run()) == [State.UNKNOWN]
+    assert rig.gmail.account.delivered == []
+
+
 def test_a_mail_that_may_have_left_is_unknown_until_it_is_found(rig: Rig) -> None:
     rig.draft("perhaps")
     rig.approve("perhaps")

@@ -96,7 +96,7 @@ def converse(
                 folder,
                 Vault(notes, DirectVault(folder)),
                 Mailer(mail),
-                ApprovalStore(state_folder / "approvals"),
+                ApprovalStore(state_folder),
                 OutboxJournal(place / "journal.jsonl"),
             )
             return await work(session)

@@ -118,8 +118,11 @@ class ApprovalDesk:
         return self.journal.follow(known, Entry(bare, State.DRAFTED, reason=reason))
 
     def _find_renewable(self, known: Entry | None, content: Content) -> str | None:
-        """The same mail goes on with its draft, so that a send still under way cannot be overtaken."""
-        if known is None or known.state is not State.FAILED:
+        """The same mail goes on with its draft, so that a send still under way cannot be overtaken.
+
+        Not with a draft that somebody changed in the account: that one needs an approval of its own.
+        """
+        if known is None or known.state is not State.FAILED or known.kind == FaultKind.APPROVAL_REQUIRED:
             return None
         try:
             same = self.approvals.find(known.approval_id).digest == content.digest()
