@@ -7,6 +7,7 @@ claimed   nothing has been asked of Gmail that sends          begin again
 drafted   a draft exists; nobody was asked to send it         look up its delivery, then go on with that draft
 sending   Gmail was asked to send the draft                   look up its delivery, never send blindly
 sent      it left                                             answer as before
+void      a person found that it did not leave                send nothing under this id any more
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ class SendState(StrEnum):
     DRAFTED = "drafted"
     SENDING = "sending"
     SENT = "sent"
+    VOID = "void"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,21 @@ class SendLedger:
     def claim(self, send_id: str, digest: str) -> SendRecord:
         """The first record of a send; nothing was asked of anybody yet."""
         return self.save(SendRecord(send_id, digest, secrets.token_hex(16), time.time()))
+
+    def settle(self, send_id: str, *, left: bool) -> None:
+        """What a person found out; whoever is sending it at this moment knows better."""
+        with self.hold(send_id) as held:
+            if not held:
+                raise Fault(
+                    FaultKind.CONFLICT,
+                    "this very mail is being sent or looked up at this moment",
+                    hint="try again in a minute",
+                )
+            try:
+                record = self.load(send_id)
+            except Fault:
+                record = SendRecord(send_id, "", "", time.time())
+            self.save(replace(record, state=SendState.SENT if left else SendState.VOID))
 
     def hold(self, send_id: str) -> AbstractContextManager[bool]:
         with explained("the record of sends"):

@@ -60,7 +60,11 @@ class Content:
 
 def _list_addresses(addresses: str) -> list[str]:
     """One entry per address, its display name kept: a name is what the reader goes by."""
-    return [formataddr(pair, charset="utf-8") for pair in getaddresses([addresses])] if addresses else []
+    return [_spell(*pair) for pair in getaddresses([addresses])] if addresses else []
+
+
+def _spell(name: str, address: str) -> str:
+    return formataddr((name, address), charset="utf-8") if address.isascii() else json.dumps([name, address])
 
 
 def _strip(text: str) -> str:
@@ -114,6 +118,18 @@ class ApprovalStore:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             write_atomically(self._path(approval.id), json.dumps(asdict(approval), indent=2) + "\n")
         return approval
+
+    def list_same(self, content: Content) -> list[Approval]:
+        """Every approval of this content, the oldest first."""
+        digest, found = content.digest(), []
+        for path in sorted(self._folder.glob("*.json")):
+            try:
+                approval = self.find(path.stem)
+            except Fault:
+                continue  # it approves nothing
+            if approval.digest == digest:
+                found.append(approval)
+        return sorted(found, key=lambda it: it.approved_at)
 
     def has(self, approval_id: str) -> bool:
         return self._path(approval_id).exists()

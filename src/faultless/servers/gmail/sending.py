@@ -23,7 +23,7 @@ from faultless.servers.gmail.audit import SENT, AuditJournal
 from faultless.servers.gmail.compose import compose, list_recipients
 from faultless.servers.gmail.delivery import get_draft, look_up_delivery
 from faultless.servers.gmail.faults import AnswerLostError
-from faultless.servers.gmail.outputs import DraftCreated, SendStatus, Sent
+from faultless.servers.gmail.outputs import DraftCreated, Sendable, SendStatus, Sent
 from faultless.servers.gmail.rest import Request, within
 
 if TYPE_CHECKING:
@@ -57,6 +57,13 @@ class Sender:
         return DraftCreated(
             draft_id=draft["id"], message_id=message["id"], thread_id=str(message.get("threadId", ""))
         )
+
+    def check(self, arguments: Letter) -> Sendable:
+        """What sending would refuse without asking Gmail is refused here, in the same words."""
+        content = _read_content(arguments)
+        recipients = list_recipients(content.to, content.cc, content.bcc)
+        self._settings.require_recipients(recipients)
+        return Sendable(recipients=recipients, size_bytes=len(compose(content, mark="0" * 32)) * 3 // 4)
 
     async def send(self, arguments: SendEmail) -> Sent:
         """The audit journal sees every attempt, refused ones too."""
@@ -92,14 +99,14 @@ class Sender:
                 self._require_approved(send_id)
                 return _status(send_id, "unknown")
             record = self._ledger.load(send_id)
-            if record.state is SendState.SENT:
-                return _status(send_id, "sent", record)
+            if record.state in {SendState.SENT, SendState.VOID}:
+                return _status(send_id, record.state.value, record)
             if not record.draft_id:
                 return _status(send_id, "not_sent", record)
             delivery = await look_up_delivery(self._rest, record, self._settings.timeout_seconds)
             if delivery.state == "sent":
                 record = self._record_sent(record, delivery.message_id, delivery.thread_id)
-            return _status(send_id, "not_sent" if delivery.state == "changed" else delivery.state, record)
+            return _status(send_id, "void" if delivery.state == "changed" else delivery.state, record)
 
     def _require_approval(self, approval_id: str | None, content: Content) -> None:
         if approval_id is not None:
@@ -141,6 +148,8 @@ class Sender:
         if not self._approvals.has(send_id) and not self._ledger.has(send_id):
             return self._ledger.claim(send_id, content.digest())
         record = self._ledger.load(send_id)
+        if record.state is SendState.VOID:
+            raise approval_required("a person found that this mail did not leave; approve it anew", "void")
         if record.state is SendState.SENT or not record.draft_id:
             return record
         return await self._resolve_unknown(record)
