@@ -109,6 +109,15 @@ def test_the_terminal_does_not_approve_what_may_have_left_under_another_name(mov
     assert refused.value.kind is FaultKind.CONFLICT
 
 
+def test_a_mail_whose_record_cannot_be_read_is_unknown_under_another_name(mover: Rig) -> None:
+    mover.draft("torn")
+    approval = mover.approve("torn")
+    (mover.home / "state" / "gmail" / "sends" / f"{approval.id}.json").write_text("{")
+    (mover.folder / "Approved" / "torn.md").rename(mover.folder / "Approved" / "renamed.md")
+    assert state_of(mover.run()) == [State.UNKNOWN]
+    assert mover.gmail.account.delivered == []
+
+
 def test_a_note_that_says_it_is_unknown_is_not_sent_where_nothing_else_is_known_of_it(mover: Rig) -> None:
     text = NOTE.replace("pending_approval", "unknown")
     mover.draft("from elsewhere", "Approved", text)

@@ -4,11 +4,10 @@ from faultless.outbox.approving import ApprovalDesk, list_entries
 from faultless.outbox.journal import Entry, OutboxJournal, State, exclude_others, locate_state
 from faultless.outbox.letter import Note, read_letter
 from faultless.outbox.machine import Machine
-from faultless.outbox.processing import DEFAULT_QUIET_SECONDS, Outbox, Pass
+from faultless.outbox.processing import Outbox, Pass
 from faultless.outbox.servers import Mailer, Vault
 
 __all__ = [
-    "DEFAULT_QUIET_SECONDS",
     "ApprovalDesk",
     "Entry",
     "Machine",

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from faultless.contract import Fault
+from faultless.contract import Fault, FaultKind
 from faultless.outbox.letter import has_left, read_letter
 from faultless.outbox.servers import DONE
 
@@ -31,7 +31,12 @@ async def look_up_history(approvals: ApprovalStore, mailer: Mailer, content: Con
     fates: dict[str, list[Approval]] = {"sent": [], "not_sent": [], "void": []}
     undecided: list[Approval] = []
     for approval in approvals.list_same(content):
-        state, _ = await mailer.look_up_delivery(approval.id)
+        try:
+            state, _ = await mailer.look_up_delivery(approval.id)
+        except Fault as fault:
+            if fault.kind is not FaultKind.OUTCOME_UNKNOWN:
+                raise
+            state = "unknown"
         fates.get(state, undecided).append(approval)
     return History(tuple(fates["sent"]), tuple(undecided), tuple(fates["not_sent"]))
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from faultless.outbox.letter import Note
     from faultless.outbox.servers import Mailer, Vault
 
-DEFAULT_QUIET_SECONDS = 30.0
+_QUIET_SECONDS = 30.0
 """A note that was moved is taken up once it has read the same for so long."""
 _FIRST_RETRY_SECONDS = 5.0
 _LONGEST_RETRY_SECONDS = 300.0
@@ -115,7 +115,7 @@ class Outbox:
     journal: OutboxJournal
     machine: Machine
     approve_by_move: bool = False
-    quiet_seconds: float = DEFAULT_QUIET_SECONDS
+    quiet_seconds: float = _QUIET_SECONDS
     on_change: Callable[[Entry], None] = lambda _: None
     retries: RetrySchedule = field(default_factory=RetrySchedule)
     clock: Callable[[], float] = time.monotonic

@@ -11,7 +11,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ruamel.yaml import YAML
@@ -22,6 +22,7 @@ from faultless.contract import Fault, FaultKind, Json
 from faultless.contract.text import find_near
 from faultless.servers.obsidian import faults
 from faultless.servers.obsidian.markdown import Splice, apply_splices
+from faultless.servers.obsidian.templates import Template, has_placeholders
 
 _MOST_NODES = 20_000
 _MOST_CHARACTERS = 1 << 20
@@ -35,9 +36,6 @@ _TAKEN = {"true", "false", "null", "yes", "no", "on", "off", "y", "n", "none"}
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _BLOCK_LINE = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]*\Z")
 _DASH = re.compile(r" *- +\Z")
-_PLACEHOLDER = re.compile(r"\{\{[^{}\n]*\}\}|<%[^\n]*?%>")
-_PRIVATE = re.compile("[\ue000-\uf8ff]")
-_FIRST_PRIVATE = 0xE000
 _QUIET_LINE = re.compile(r"( *)(?:#.*)?\r?\n?\Z")
 
 
@@ -46,9 +44,9 @@ def read_fields(text: str, *, first_line: int = 1) -> dict[str, Json]:
     try:
         return _read_plain(text, first_line)
     except Fault as corrupt:
-        template = _Template.of(text)
-        if template is None:
+        if not has_placeholders(text):
             raise
+        template = Template(text)
         try:
             return template.unmask_fields(_read_plain(template.masked, first_line))
         except Fault:
@@ -60,7 +58,7 @@ def is_template(text: str) -> bool:
     try:
         _read_plain(text, 1)
     except Fault:
-        return _Template.of(text) is not None
+        return has_placeholders(text)
     return False
 
 
@@ -69,53 +67,11 @@ def _read_plain(text: str, first_line: int) -> dict[str, Json]:
     return {} if root is None else _Reader(first_line).mapping(root)
 
 
-class _Template:
-    """Frontmatter with `{{date}}` or `<% tp %>` in it: each stands as a word of its own length meanwhile."""
-
-    def __init__(self, text: str, placeholders: list[str]) -> None:
-        self._words = {
-            placeholder: chr(_FIRST_PRIVATE + number) * len(placeholder)
-            for number, placeholder in enumerate(placeholders)
-        }
-        self.masked = self.mask(text)
-
-    @classmethod
-    def of(cls, text: str) -> _Template | None:
-        found = sorted(set(_PLACEHOLDER.findall(text)), key=len, reverse=True)
-        return cls(text, found) if found and not _PRIVATE.search(text) else None
-
-    def mask(self, text: str) -> str:
-        return _PLACEHOLDER.sub(lambda found: self._words.get(found[0], found[0]), text)
-
-    def unmask(self, text: str) -> str:
-        for placeholder, word in self._words.items():
-            text = text.replace(word, placeholder)
-        return text
-
-    def mask_fields(self, fields: Mapping[str, Json]) -> dict[str, Json]:
-        return _map_texts(dict(fields), self.mask)
-
-    def unmask_fields(self, fields: Mapping[str, Json]) -> dict[str, Json]:
-        return _map_texts(dict(fields), self.unmask)
-
-
-def _map_texts(fields: dict[str, Json], change: Callable[[str], str]) -> dict[str, Json]:
-    def walk(value: Json) -> Json:
-        if isinstance(value, dict):
-            return _map_texts(value, change)
-        if isinstance(value, list):
-            return [walk(item) for item in value]
-        return change(value) if isinstance(value, str) else value
-
-    return {change(name): walk(value) for name, value in fields.items()}
-
-
 def edit_fields(text: str, wanted: Mapping[str, Json], *, keep_others: bool, newline: str = "\n") -> str:
     """Set the wanted fields. What comes out is read back: it holds exactly the fields asked for."""
     if keep_others and is_template(text):
-        template = _Template(text, sorted(set(_PLACEHOLDER.findall(text)), key=len, reverse=True))
-        masked = template.masked
-        return template.unmask(_edit(masked, template.mask_fields(wanted), newline=newline))
+        template = Template(text)
+        return template.unmask(_edit(template.masked, template.mask_fields(wanted), newline=newline))
     return _edit(text, wanted, keep_others=keep_others, newline=newline)
 
 
@@ -130,9 +86,9 @@ def remove_field(text: str, name: str, *, newline: str = "\n") -> str:
             hint=f"did you mean {near[0]!r}?" if near else "read the note to see what it has",
             details={"candidates": list[Json](near)},
         )
-    template = _Template.of(text) if is_template(text) else None
-    if template is None:
+    if not is_template(text):
         return _edit(text, {}, removed=name, newline=newline)
+    template = Template(text)
     return template.unmask(_edit(template.masked, {}, removed=template.mask(name), newline=newline))
 
 
