@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -9,6 +10,8 @@ import secrets
 import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
+
+from faultless.contract import Fault, FaultKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,6 +22,23 @@ if TYPE_CHECKING:
 _PRIVATE_MODE = 0o600
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+
+@contextmanager
+def explained(what: str) -> Iterator[None]:
+    """Any OSError inside becomes a fault about this thing of ours."""
+    try:
+        yield
+    except OSError as problem:
+        reason = os.strerror(problem.errno).lower() if problem.errno else "no reason given"
+        if problem.errno in _FORBIDDEN:
+            kind, hint = FaultKind.PERMISSION_DENIED, "give its folder back to its user, or name another"
+        else:
+            kind, hint = FaultKind.UNAVAILABLE, "make room or bring the disk back, then try again"
+        raise Fault(
+            kind, f"{what} cannot be kept: {reason}", hint=hint, details={"reason": reason}
+        ) from problem
 
 
 def write_atomically(
@@ -86,10 +106,16 @@ def append_line(path: Path, record: Mapping[str, Json]) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         size = os.fstat(descriptor).st_size
         torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
-        os.write(descriptor, b"\n" + line if torn else line)
+        _write_whole(descriptor, b"\n" + line if torn else line)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _write_whole(descriptor: int, data: bytes) -> None:
+    """A disk that is filling up takes a part first; what then stands there is a torn line."""
+    while data:
+        data = data[os.write(descriptor, data) :]
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Json]]:

@@ -49,12 +49,13 @@ def test_the_digest_is_fixed_for_approvals_that_are_on_disks() -> None:
 
 
 def test_an_approval_is_private_and_found_again(tmp_path: Path) -> None:
-    store = ApprovalStore(tmp_path / "deep" / "approvals")
+    store = ApprovalStore(tmp_path / "deep")
     approval = store.record(MAIL, approved_by="Bo", source="Drafts/a.md")
     assert store.check(approval.id, MAIL) == approval
-    (path,) = store.folder.iterdir()
+    folder = tmp_path / "deep" / "approvals"
+    (path,) = folder.iterdir()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(store.folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert "text" not in path.read_text()
 
 
@@ -78,7 +79,7 @@ def test_an_id_that_is_none_finds_nothing(tmp_path: Path, name: str) -> None:
 def test_a_file_that_makes_no_sense_approves_nothing(tmp_path: Path, text: str) -> None:
     store = ApprovalStore(tmp_path)
     approval = store.record(MAIL, approved_by="Bo")
-    (tmp_path / f"{approval.id}.json").write_text(text)
+    (tmp_path / "approvals" / f"{approval.id}.json").write_text(text)
     with pytest.raises(Fault) as refused:
         store.check(approval.id, MAIL)
     assert refused.value.details["reason"] == "unreadable"
@@ -88,7 +89,9 @@ def test_an_approval_copied_under_another_id_is_none(tmp_path: Path) -> None:
     store = ApprovalStore(tmp_path)
     approval = store.record(MAIL, approved_by="Bo")
     copy = "a" * 32
-    (tmp_path / f"{copy}.json").write_text((tmp_path / f"{approval.id}.json").read_text())
+    (tmp_path / "approvals" / f"{copy}.json").write_text(
+        (tmp_path / "approvals" / f"{approval.id}.json").read_text()
+    )
     with pytest.raises(Fault):
         store.check(copy, MAIL)
 

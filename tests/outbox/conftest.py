@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from faultless.kit.server import Boundary
 from faultless.outbox import (
     ApprovalDesk,
     Entry,
+    Machine,
     Mailer,
     Outbox,
     OutboxJournal,
@@ -64,9 +65,11 @@ class Rig:
     def __post_init__(self) -> None:
         self.folder = self.home / "vault"
         for name in ("Drafts", "Approved", "Done", "Rejected"):
-            (self.folder / name).mkdir(parents=True)
-        self.approvals = ApprovalStore(self.home / "state" / "approvals")
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        self.approvals = ApprovalStore(self.home / "state")
         self.journal = OutboxJournal(self.home / "state" / "outbox" / "journal.jsonl")
+        self.machine = Machine.of(self.home / "state" / "outbox")
+        self.warnings: list[str] = []
         write_login(self.home, self.gmail)
 
     def draft(self, subject: str, folder: str = "Drafts", text: str = NOTE) -> Path:
@@ -75,24 +78,52 @@ class Rig:
         return path
 
     def run(self) -> Pass:
-        async def work(vault: Vault, mailer: Mailer) -> Pass:
-            outbox = Outbox(vault, mailer, self.approvals, self.journal, self.approve_by_move)
-            return await outbox.run_once()
+        return self.run_passes([(0, lambda: None)])[0]
+
+    def run_passes(self, steps: list[tuple[float, Callable[[], object]]], quiet: float = 0) -> list[Pass]:
+        """One outbox, a pass for each step: first so many seconds go by, then something happens."""
+        now = 0.0
+
+        async def work(vault: Vault, mailer: Mailer) -> list[Pass]:
+            nonlocal now
+            outbox = Outbox(
+                vault,
+                mailer,
+                self.approvals,
+                self.journal,
+                self.machine,
+                self.approve_by_move,
+                quiet_seconds=quiet,
+                clock=lambda: now,
+            )
+            passes = []
+            for seconds, happen in steps:
+                now += seconds
+                happen()
+                passes.append(await outbox.run_once())
+            return passes
 
         return self._converse(work)
 
+    def on_another_machine(self) -> Rig:
+        """The same vault and account, and a state folder of its own."""
+        other = replace(self, home=self.home / "other")
+        other.folder = self.folder
+        return other
+
     def approve(self, name: str) -> Approval:
-        async def work(vault: Vault, _: Mailer) -> Approval:
-            desk = ApprovalDesk(vault, self.approvals, self.journal)
+        async def work(vault: Vault, mailer: Mailer) -> Approval:
+            desk = self._make_desk(vault, mailer)
             note, content = await desk.open(name)
+            self.warnings = await desk.examine(note, content)
             self.while_reading()
             return await desk.approve(note, content, "a person")
 
         return self._converse(work)
 
     def reject(self, name: str, reason: str) -> Entry:
-        async def work(vault: Vault, _: Mailer) -> Entry:
-            desk = ApprovalDesk(vault, self.approvals, self.journal)
+        async def work(vault: Vault, mailer: Mailer) -> Entry:
+            desk = self._make_desk(vault, mailer)
             note, _content = await desk.open(name)
             self.while_reading()
             return await desk.reject(note, reason)
@@ -100,10 +131,13 @@ class Rig:
         return self._converse(work)
 
     def resolve_unknown(self, name: str, *, left: bool) -> Entry:
-        async def work(vault: Vault, _: Mailer) -> Entry:
-            return await ApprovalDesk(vault, self.approvals, self.journal).resolve_unknown(name, left=left)
+        async def work(vault: Vault, mailer: Mailer) -> Entry:
+            return await self._make_desk(vault, mailer).resolve_unknown(name, left=left)
 
         return self._converse(work)
+
+    def _make_desk(self, vault: Vault, mailer: Mailer) -> ApprovalDesk:
+        return ApprovalDesk(vault, mailer, self.approvals, self.journal, self.machine)
 
     def states(self) -> dict[str, str]:
         async def work(vault: Vault, _: Mailer) -> list[tuple[str, Entry]]:
@@ -115,7 +149,8 @@ class Rig:
         return [it for it in self.gmail.account.delivered if it.header("Subject") == subject]
 
     def files(self) -> set[str]:
-        return {path.relative_to(self.folder).as_posix() for path in self.folder.glob("*/*.md")}
+        notes = (path.relative_to(self.folder).as_posix() for path in self.folder.glob("*/*.md"))
+        return {path for path in notes if path != "Approved/Outbox machine.md"}
 
     def _converse(self, work: Callable[[Vault, Mailer], Awaitable[T]]) -> T:
         async def run() -> T:

@@ -11,7 +11,8 @@ from click.testing import CliRunner, Result
 
 from faultless.approval import Content
 from faultless.cli import faultless
-from faultless.cli.outbox import command, render, visible
+from faultless.cli.outbox import command
+from faultless.cli.outbox_display import render, visible
 from faultless.contract import Fault, FaultKind
 from faultless.outbox import Entry, OutboxJournal, State, locate_state
 from tests.outbox.conftest import Rig
@@ -79,6 +80,33 @@ def test_what_the_terminal_would_hide_is_spelled_out() -> None:
     shown = render("a.md", Content(to="a@example.com", subject="x", body="one\ntwo\x00", thread="abc"))
     assert "one\ntwo\\u{0}" in shown
     assert "In reply to: abc" in shown
+
+
+@pytest.mark.parametrize(
+    "mark", ["\u3164", "\u115f", "\u2800", "\u200b", "\u2066", "\U000e0041", "\u00ad", "\u034f", "\ufeff"]
+)
+def test_what_shows_as_nothing_is_spelled_out(mark: str) -> None:
+    assert visible(f"a{mark}b") == f"a\\u{{{ord(mark):x}}}b"
+
+
+def test_letters_that_pass_for_latin_ones_are_spelled_out_and_other_scripts_are_left_alone() -> None:
+    assert visible("p\u0430ypal \uff21b") == "p\\u{430}ypal \\u{ff21}b"
+    assert visible("Привет, Ζωή, 日本, Zoë 👍") == "Привет, Ζωή, 日本, Zoë 👍"
+    shown = render("a.md", Content(to="z@ex\u00e4mple.com, b@x.org", subject="x", body="y"))
+    assert "To: z@exämple.com, b@x.org  [z@ex\\u{e4}mple.com]" in shown
+
+
+def test_a_person_is_told_what_happens_next_and_why_not(rig: Rig, run: Run) -> None:
+    rig.draft("hello")
+    approved = run("approve", "hello", *WITHOUT_SERVER, typed="y\n")
+    assert "faultless outbox run" in approved.stdout
+    (rig.home / "token.json").unlink()
+    told = run("run", "--once", *WITHOUT_SERVER)
+    assert told.return_value == 1
+    listed = run("list", *WITHOUT_SERVER)
+    for shown in (told.stdout, listed.stdout):
+        assert "faultless login gmail" in shown
+        assert "next: " in shown
 
 
 @pytest.mark.parametrize("verb", ["run", "approve", "reject", "settle", "list"])

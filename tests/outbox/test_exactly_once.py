@@ -10,12 +10,13 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from pathlib import Path
 
 import psutil
 import pytest
 
 from faultless.outbox import Entry, Note, OutboxJournal, State, locate_state, read_letter
-from tests.outbox.conftest import Rig
+from tests.outbox.conftest import NOTE, Rig
 from tests.servers.gmail.conftest import gmail_command
 from tests.servers.gmail.fake import Trouble
 from tests.servers.gmail.fake.trouble import refuse
@@ -27,6 +28,9 @@ TROUBLES = [
     Trouble("drop_after"),
     Trouble("truncate"),
     Trouble("garbage"),
+    Trouble("silent"),
+    Trouble("nameless"),
+    Trouble("foreign"),
     refuse(500),
     refuse(503),
     refuse(401, "authError"),
@@ -183,3 +187,84 @@ def test_the_ledger_sees_a_planted_loss(rig: Rig) -> None:
     (rig.folder / "Approved" / "mail 0.md").rename(rig.folder / "Done" / "mail 0.md")
     with pytest.raises(AssertionError):
         check_ledger(rig, journal, 1)
+
+
+class Meddler:
+    """People and syncs at work on a vault and an account, from one seed."""
+
+    def __init__(self, rig: Rig, seed: int) -> None:
+        self._rig = rig
+        self._random = random.Random(seed)
+        self._approved = rig.folder / "Approved"
+        self._count = 0
+
+    def meddle(self) -> None:
+        notes = sorted(it for it in self._approved.glob("*.md") if not it.name.startswith("Outbox machine"))
+        if notes:
+            note = self._random.choice(notes)
+            self._random.choice([self._copy, self._rename, self._come_back, self._edit_draft])(note)
+
+    def _copy(self, note: Path) -> None:
+        self._count += 1
+        (self._approved / f"{note.stem} (conflict {self._count}).md").write_bytes(note.read_bytes())
+
+    def _rename(self, note: Path) -> None:
+        self._count += 1
+        note.rename(self._approved / f"renamed {self._count}.md")
+
+    def _come_back(self, _: Path) -> None:
+        """What went back or was filed lies in Approved/ again, with nothing in it that says so."""
+        done = sorted(
+            [*(self._rig.folder / "Drafts").glob("*.md"), *(self._rig.folder / "Done").glob("*.md")]
+        )
+        if done:
+            self._count += 1
+            subject = next(line for line in done[0].read_text().splitlines() if line.startswith("subject: "))
+            again = NOTE.format(subject=subject.removeprefix("subject: "))
+            (self._approved / f"again {self._count}.md").write_text(again)
+
+    def _edit_draft(self, _: Path) -> None:
+        drafts = sorted(self._rig.gmail.account.drafts)
+        if drafts:
+            draft = self._random.choice(drafts)
+            stored = self._rig.gmail.account.messages[self._rig.gmail.account.drafts[draft]]
+            if b"ann@example.com" in stored.raw:
+                self._rig.gmail.account.edit_draft(draft, b"ann@example.com", b"eve@example.com")
+
+
+def keep_meddled_ledger(rig: Rig, seed: int, mails: int, passes: int) -> None:
+    """By move, where each content may leave once only, and to Ann alone."""
+    rig.approve_by_move = True
+    names = [f"mail {number}" for number in range(mails)]
+    for name in names:
+        rig.draft(name, "Approved")
+    meddler = Meddler(rig, seed)
+    rig.gmail.plan.decide = Chaos(seed, trouble=0.3, calls_between_kills=1, victims=[]).decide
+    other = rig.on_another_machine()
+    for number in range(passes):
+        meddler.meddle()
+        if number % 3 == 2:
+            assert other.run().problems
+        rig.run()
+        left = Counter(it.header("Subject") for it in rig.gmail.account.delivered)
+        assert max(left.values(), default=0) <= 1, f"doubled with seed {seed}"
+        assert {it.header("To") for it in rig.gmail.account.delivered} <= {"Ann <ann@example.com>"}
+    rig.gmail.plan.decide = lambda _: None
+    rig.run()
+    texts = [path.read_text() for path in rig.folder.glob("*/*.md")]
+    left = Counter(it.header("Subject") for it in rig.gmail.account.delivered)
+    for name in names:
+        assert left[name] == 1 or any(f"subject: {name}\n" in text for text in texts), (
+            f"lost with seed {seed}"
+        )
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_copies_renames_edits_and_a_second_machine_double_and_lose_nothing(rig: Rig, seed: int) -> None:
+    keep_meddled_ledger(rig, seed, mails=3, passes=5)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("seed", range(20))
+def test_many_histories_of_meddling_double_and_lose_nothing(rig: Rig, seed: int) -> None:
+    keep_meddled_ledger(rig, seed, mails=6, passes=15)

@@ -8,7 +8,7 @@ import pytest
 
 from faultless.contract import Fault, FaultKind
 from faultless.outbox import OutboxJournal, State, exclude_others, locate_state
-from tests.outbox.conftest import Rig, state_of
+from tests.outbox.conftest import NOTE, Rig, state_of
 
 
 def test_an_approved_note_is_sent_and_filed(rig: Rig) -> None:
@@ -95,8 +95,8 @@ def test_a_rejected_note_is_put_away(rig: Rig) -> None:
 
 def test_a_name_that_was_used_before_is_a_new_mail(rig: Rig) -> None:
     rig.approve_by_move = True
-    for _ in range(2):
-        rig.draft("weekly", "Approved")
+    for text in (NOTE, NOTE + "and more\n"):
+        rig.draft("weekly", "Approved", text)
         assert state_of(rig.run()) == [State.SENT]
     assert len(rig.delivered("weekly")) == 2
     assert len(rig.files()) == 2
@@ -109,6 +109,9 @@ def test_a_name_that_was_used_before_is_a_new_mail(rig: Rig) -> None:
         ("---\nto: a@example.com\n---\nbody\n", "subject"),
         ("---\nto: a@example.com\nsubject: x\n---\n\n", "body"),
         ("---\nto: {{a: 1}}\nsubject: x\n---\nbody\n", "to"),
+        ("---\nto: a@example.com\nsubject: x\nfrom: b@example.com\n---\nbody\n", "from"),
+        ("---\nto: a@example.com\nsubject: x\n---\n%%only a comment%%\n", "body"),
+        ("---\nto: a@example.com\nsubject: x\n---\nbody %%not closed\n", "body"),
     ],
 )
 def test_a_note_that_is_no_mail_goes_back(rig: Rig, text: str, field: str) -> None:

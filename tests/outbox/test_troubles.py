@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from pathlib import Path
+
 import pytest
 
 from faultless.contract import Fault, FaultKind
-from faultless.outbox import Entry, State
+from faultless.outbox import Entry, State, exclude_others
 from tests.outbox.conftest import Rig, state_of
 from tests.servers.gmail.fake import Trouble
 from tests.servers.gmail.fake.trouble import refuse
@@ -20,6 +24,7 @@ def test_without_gmail_the_note_stays_and_says_why_and_leaves_later(rig: Rig) ->
     text = (rig.folder / "Approved" / "patient.md").read_text()
     assert "status: failed" in text
     assert "outbox_reason:" in text
+    assert "outbox_hint:" in text
     rig.gone.clear()
     assert state_of(rig.run()) == [State.SENT]
     assert "outbox_reason: null" in (rig.folder / "Done" / "patient.md").read_text()
@@ -70,6 +75,34 @@ def test_a_refusal_that_needs_a_person_is_not_tried_again_until_approved_anew(ri
     rig.approve("refused")
     assert state_of(rig.run()) == [State.SENT]
     assert len(rig.delivered("refused")) == 1
+
+
+def test_a_draft_that_was_changed_in_the_account_waits_for_a_new_approval_and_a_new_draft(rig: Rig) -> None:
+    rig.draft("edited there")
+    first = rig.approve("edited there")
+    rig.gmail.plan.add("drafts.send", refuse(503))
+    assert state_of(rig.run()) == [State.FAILED]
+    (draft,) = rig.gmail.account.drafts
+    rig.gmail.account.edit_draft(draft, b"ann@example.com", b"eve@example.com")
+    assert state_of(rig.run()) == [State.FAILED]
+    assert rig.run().changed == []
+    assert rig.gmail.account.delivered == []
+    assert "was changed" in (rig.folder / "Approved" / "edited there.md").read_text()
+    assert rig.approve("edited there").id != first.id
+    assert state_of(rig.run()) == [State.SENT]
+    (sent,) = rig.delivered("edited there")
+    assert sent.header("To") == "Ann <ann@example.com>"
+    assert list(rig.gmail.account.drafts) == [draft]
+
+
+def test_a_mail_whose_record_was_lost_while_it_was_being_sent_is_unknown(rig: Rig) -> None:
+    rig.draft("no record")
+    approval = rig.approve("no record")
+    rig.journal.add(Entry("no record.md", State.SENDING, approval.id))
+    (rig.home / "state" / "gmail" / "sends" / f"{approval.id}.json").unlink()
+    for _ in range(2):
+        assert state_of(rig.run()) == [State.UNKNOWN]
+    assert rig.gmail.account.delivered == []
 
 
 def test_a_mail_that_may_have_left_is_unknown_until_it_is_found(rig: Rig) -> None:
@@ -166,3 +199,49 @@ def test_no_text_of_a_mail_is_in_any_journal(rig: Rig) -> None:
     written = [path for path in (rig.home / "state").rglob("*") if path.is_file()]
     assert len(written) >= 4
     assert not [path.name for path in written if "CANARY" in path.read_text()]
+
+
+def test_a_missing_login_names_the_command_in_the_note(rig: Rig) -> None:
+    (rig.home / "token.json").unlink()
+    rig.draft("no login")
+    rig.approve("no login")
+    (entry,) = rig.run().changed
+    assert (entry.state, entry.kind) == (State.FAILED, "auth_required")
+    assert "`faultless login gmail`" in entry.reason
+    assert "faultless login gmail" in (rig.folder / "Approved" / "no login.md").read_text()
+
+
+def _break_disk(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    def write(_: int, __: bytes) -> int:
+        raise OSError(code, "no")
+
+    monkeypatch.setattr(os, "write", write)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"), [(errno.ENOSPC, FaultKind.UNAVAILABLE), (errno.EROFS, FaultKind.PERMISSION_DENIED)]
+)
+def test_a_journal_that_cannot_be_written_is_a_typed_fault(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, code: int, kind: FaultKind
+) -> None:
+    with monkeypatch.context() as broken:
+        _break_disk(broken, code)
+        with pytest.raises(Fault) as told:
+            rig.journal.add(Entry("a.md", State.APPROVED, "x"))
+    assert told.value.kind is kind
+    assert told.value.hint
+
+
+def test_a_short_write_is_finished(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = os.write
+    monkeypatch.setattr(os, "write", lambda file, data: whole(file, data[:7]))
+    rig.journal.add(Entry("a.md", State.APPROVED, "x"))
+    assert rig.journal.load()["a.md"].approval_id == "x"
+
+
+def test_a_vault_that_cannot_be_written_is_a_typed_fault(tmp_path: Path) -> None:
+    (tmp_path / ".outbox.lock").mkdir()  # works for root too, who may write anywhere
+    with pytest.raises(Fault) as told, exclude_others(tmp_path):
+        pass
+    assert told.value.kind is FaultKind.UNAVAILABLE
+    assert "lock in the vault" in told.value.message

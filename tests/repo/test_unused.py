@@ -20,7 +20,6 @@ USED_BY_OTHERS = {
     r": log_message$": "http.server",
     r": visit_\w+$": "ast.NodeVisitor",
     r"faultless/__init__\.py: __getattr__$": "the import system",
-    r"approval/store\.py: approved_at$": "people who read the file",
 }
 
 

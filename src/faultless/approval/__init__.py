@@ -1,5 +1,6 @@
 """What a person approved: the hash of one mail, by whom, until when."""
 
+from faultless.approval.ledger import SendLedger, SendRecord, SendState
 from faultless.approval.store import (
     DEFAULT_LIFETIME,
     Approval,
@@ -14,6 +15,9 @@ __all__ = [
     "Approval",
     "ApprovalStore",
     "Content",
+    "SendLedger",
+    "SendRecord",
+    "SendState",
     "approval_required",
     "default_state_folder",
 ]

@@ -12,8 +12,9 @@ from datetime import UTC, datetime, timedelta
 from email.utils import formataddr, getaddresses
 from pathlib import Path
 
+from faultless.approval.ledger import SendLedger
 from faultless.contract import Fault, FaultKind
-from faultless.durable import write_atomically
+from faultless.durable import explained, write_atomically
 
 DEFAULT_LIFETIME = timedelta(days=7)
 _CONTENT_VERSION = 1
@@ -59,7 +60,11 @@ class Content:
 
 def _list_addresses(addresses: str) -> list[str]:
     """One entry per address, its display name kept: a name is what the reader goes by."""
-    return [formataddr(pair, charset="utf-8") for pair in getaddresses([addresses])] if addresses else []
+    return [_spell(*pair) for pair in getaddresses([addresses])] if addresses else []
+
+
+def _spell(name: str, address: str) -> str:
+    return formataddr((name, address), charset="utf-8") if address.isascii() else json.dumps([name, address])
 
 
 def _strip(text: str) -> str:
@@ -81,10 +86,11 @@ class Approval:
 
 
 class ApprovalStore:
-    """A folder of approvals, readable by its owner only."""
+    """A folder of approvals, readable by its owner only, and the record of what became of each."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, state_folder: Path) -> None:
+        self._folder = state_folder / "approvals"
+        self.ledger = SendLedger(state_folder / "gmail" / "sends")
 
     def record(
         self,
@@ -106,9 +112,27 @@ class ApprovalStore:
             expires_at=(moment + lifetime).isoformat(timespec="seconds"),
             source=source,
         )
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_atomically(self._path(approval.id), json.dumps(asdict(approval), indent=2) + "\n")
+        if renews is None:
+            self.ledger.claim(approval.id, approval.digest)
+        with explained("the approval"):
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_atomically(self._path(approval.id), json.dumps(asdict(approval), indent=2) + "\n")
         return approval
+
+    def list_same(self, content: Content) -> list[Approval]:
+        """Every approval of this content, the oldest first."""
+        digest, found = content.digest(), []
+        for path in sorted(self._folder.glob("*.json")):
+            try:
+                approval = self.find(path.stem)
+            except Fault:
+                continue  # it approves nothing
+            if approval.digest == digest:
+                found.append(approval)
+        return sorted(found, key=lambda it: it.approved_at)
+
+    def has(self, approval_id: str) -> bool:
+        return self._path(approval_id).exists()
 
     def find(self, approval_id: str) -> Approval:
         """The approval, or approval_required with the reason there is none."""
@@ -139,7 +163,7 @@ class ApprovalStore:
         return approval
 
     def _path(self, approval_id: str) -> Path:
-        return self.folder / f"{approval_id}.json"
+        return self._folder / f"{approval_id}.json"
 
 
 def approval_required(message: str, reason: str) -> Fault:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from faultless.cli import FAULT, VERDICT
+from faultless.cli.outbox_display import render, visible
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from faultless.approval import Content
     from faultless.cli.outbox_session import Session
     from faultless.contract import Fault
     from faultless.outbox import Entry
@@ -29,8 +29,9 @@ Send what a person approved: Drafts/ -> Approved/ -> Done/, in an Obsidian vault
   faultless outbox approve --vault ~/vault invoice.md     shows the exact mail, and asks
   faultless outbox run --vault ~/vault
 
-A note's frontmatter holds to, subject and optionally cc, bcc, reply_to_message_id; its text is the mail. An
-approval holds for exactly that content: a note changed afterwards goes back to Drafts/ and says so.
+A note's frontmatter holds to, subject and optionally cc, bcc, reply_to_message_id; its text, without its
+%%comments%%, is the mail. An approval holds for exactly that content: a note changed afterwards goes back to
+Drafts/ and says so.
 """
 
 
@@ -70,6 +71,15 @@ def command() -> None:
 @click.option("--once", is_flag=True, help="One pass, then end; exit status 1 if something failed.")
 @click.option("--approve-by-move", is_flag=True, help="Moving a note into Approved/ by hand approves it.")
 @click.option(
+    "--quiet",
+    "quiet_seconds",
+    type=click.FloatRange(min=0),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="A note that was moved is taken up once it has read the same for so long.",
+)
+@click.option(
     "--interval",
     type=click.FloatRange(min=0.1),
     default=5.0,
@@ -77,20 +87,30 @@ def command() -> None:
     metavar="SECONDS",
     help="Between two passes.",
 )
-def run(*, once: bool, approve_by_move: bool, interval: float, **options: Any) -> int:  # noqa: ANN401 - the shared ones
+def run(
+    *,
+    once: bool,
+    approve_by_move: bool,
+    quiet_seconds: float,
+    interval: float,
+    **options: Any,  # noqa: ANN401 - the shared ones
+) -> int:
     import anyio  # noqa: PLC0415 - --help must be fast
 
     async def work(session: Session) -> int:
-        outbox = session.make_outbox(approve_by_move=approve_by_move, on_change=_tell)
+        outbox = session.make_outbox(
+            approve_by_move=approve_by_move, quiet_seconds=quiet_seconds, on_change=_tell
+        )
+        bad = False
         with session.exclude_others():
             while True:
                 done = await outbox.run_once()
                 for fault in done.problems:
                     _tell_problem(fault)
-                if once:
-                    bad = bool(done.problems) or any(entry.reason for entry in done.changed)
+                bad = bad or bool(done.problems) or any(entry.reason for entry in done.changed)
+                if once and not done.waits:
                     return 1 if bad else VERDICT
-                await anyio.sleep(interval)
+                await anyio.sleep(min(interval, quiet_seconds) if once else interval)
 
     return _converse(work, options)
 
@@ -109,14 +129,20 @@ def approve(*, note: str, approved_by: str | None, expires_in: int, **options: A
     async def work(session: Session) -> int:
         desk = session.make_desk()
         found, content = await desk.open(note)
+        warnings = await desk.examine(found, content)
         click.echo(render(found.path, content))
-        if not click.confirm("Send exactly this?", default=False):
+        for warning in warnings:
+            click.echo(f"WARNING: {visible(warning)}")
+        if not click.confirm("Send it once more?" if warnings else "Send exactly this?", default=False):
             click.echo("Not approved.")
             return 1
         approval = await desk.approve(
             found, content, approved_by or getpass.getuser(), timedelta(days=expires_in)
         )
         click.echo(f"Approved until {approval.expires_at}: {approval.id}")
+        click.echo(
+            "It leaves at the next pass of `faultless outbox run`; `outbox list` shows what became of it."
+        )
         return VERDICT
 
     return _converse(work, options)
@@ -167,7 +193,7 @@ def list_(*, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - the shared
             click.echo(json.dumps(fields, indent=2, ensure_ascii=False))
             return VERDICT
         for path, entry in rows:
-            click.echo(f"{entry.state.value:<9} {visible(path or entry.note)}{_because(entry.reason)}")
+            click.echo(f"{entry.state.value:<9} {visible(path or entry.note)}{_because(entry)}")
         return VERDICT
 
     return _converse(work, options)
@@ -181,27 +207,14 @@ def _converse(work: Callable[[Session], Awaitable[int]], options: dict[str, Any]
 
 
 def _tell(entry: Entry) -> None:
-    click.echo(f"{entry.state.value:<9} {visible(entry.note)}{_because(entry.reason)}")
+    click.echo(f"{entry.state.value:<9} {visible(entry.note)}{_because(entry)}")
 
 
 def _tell_problem(fault: Fault) -> None:
-    click.echo(f"{fault.kind.value}: {visible(fault.message)}", err=True)
+    hint = f"\n  next: {visible(fault.hint)}" if fault.hint else ""
+    click.echo(f"{fault.kind.value}: {visible(fault.message)}{hint}", err=True)
 
 
-def _because(reason: str) -> str:
-    return f"  ({visible(reason)})" if reason else ""
-
-
-def render(path: str, content: Content) -> str:
-    """Everything the recipient will get, and nothing that the terminal would hide."""
-    headers = {"To": content.to, "Cc": content.cc, "Bcc": content.bcc, "Subject": content.subject}
-    lines = [f"{visible(path)}:", "", *(f"{name}: {visible(text)}" for name, text in headers.items() if text)]
-    if content.thread:
-        lines.append(f"In reply to: {visible(content.thread)}")
-    body = "\n".join(visible(line) for line in content.body.split("\n"))
-    return "\n".join([*lines, "", body, ""])
-
-
-def visible(text: str) -> str:
-    """Characters that do not print are spelled out: a person must see what is approved."""
-    return "".join(mark if mark.isprintable() else f"\\u{{{ord(mark):x}}}" for mark in text)
+def _because(entry: Entry) -> str:
+    hint = f"\n          next: {visible(entry.hint)}" if entry.hint else ""
+    return f"  ({visible(entry.reason)}){hint}" if entry.reason else ""

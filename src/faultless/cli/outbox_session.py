@@ -15,6 +15,7 @@ from faultless.cli.options import server_command
 from faultless.client import Client
 from faultless.outbox import (
     ApprovalDesk,
+    Machine,
     Mailer,
     Outbox,
     OutboxJournal,
@@ -40,12 +41,24 @@ class Session:
     mailer: Mailer
     approvals: ApprovalStore
     journal: OutboxJournal
+    machine: Machine
 
-    def make_outbox(self, *, approve_by_move: bool, on_change: Callable[[Entry], None]) -> Outbox:
-        return Outbox(self.vault, self.mailer, self.approvals, self.journal, approve_by_move, on_change)
+    def make_outbox(
+        self, *, approve_by_move: bool, quiet_seconds: float, on_change: Callable[[Entry], None]
+    ) -> Outbox:
+        return Outbox(
+            self.vault,
+            self.mailer,
+            self.approvals,
+            self.journal,
+            self.machine,
+            approve_by_move,
+            quiet_seconds,
+            on_change,
+        )
 
     def make_desk(self) -> ApprovalDesk:
-        return ApprovalDesk(self.vault, self.approvals, self.journal)
+        return ApprovalDesk(self.vault, self.mailer, self.approvals, self.journal, self.machine)
 
     def exclude_others(self) -> AbstractContextManager[None]:
         return exclude_others(self.folder)
@@ -96,8 +109,9 @@ def converse(
                 folder,
                 Vault(notes, DirectVault(folder)),
                 Mailer(mail),
-                ApprovalStore(state_folder / "approvals"),
+                ApprovalStore(state_folder),
                 OutboxJournal(place / "journal.jsonl"),
+                Machine.of(place),
             )
             return await work(session)
 

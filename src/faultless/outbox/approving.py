@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 
 from faultless.approval import DEFAULT_LIFETIME
 from faultless.contract import Fault, FaultKind
+from faultless.outbox.history import find_filed_copy, look_up_history
 from faultless.outbox.journal import MAY_HAVE_LEFT, Entry, State
 from faultless.outbox.letter import read_letter, require_unsent
+from faultless.outbox.machine import is_machine_note
 from faultless.outbox.servers import APPROVED, DONE, DRAFTS, REJECTED
 
 if TYPE_CHECKING:
     from faultless.approval import Approval, ApprovalStore, Content
     from faultless.outbox.journal import OutboxJournal
     from faultless.outbox.letter import Note
-    from faultless.outbox.servers import Vault
+    from faultless.outbox.machine import Machine
+    from faultless.outbox.servers import Mailer, Vault
 
 # What a note is that the journal knows nothing of, by the folder it lies in.
 _UNRECORDED = {
@@ -41,6 +44,8 @@ async def list_entries(vault: Vault, journal: OutboxJournal) -> list[tuple[str, 
     seen: set[str] = set()
     for folder in (DRAFTS, APPROVED, DONE, REJECTED):
         for path in await vault.list(folder):
+            if is_machine_note(path):
+                continue
             name = path.rpartition("/")[2]
             entry = known.get(name)
             if entry is None or entry.state not in _POSSIBLE[folder]:
@@ -59,8 +64,10 @@ class ApprovalDesk:
     """Where a person decides."""
 
     vault: Vault
+    mailer: Mailer
     approvals: ApprovalStore
     journal: OutboxJournal
+    machine: Machine
 
     async def open(self, name: str) -> tuple[Note, Content]:
         """The note, by its path in the vault or its bare name, and the exact mail it stands for."""
@@ -68,6 +75,29 @@ class ApprovalDesk:
         require_unsent(note)
         _require_open(note, self.journal.load().get(note.name))
         return note, read_letter(note)
+
+    async def examine(self, note: Note, content: Content) -> list[str]:
+        """What a person must know before saying yes; what sending would refuse is refused."""
+        await self.machine.require_turn(self.vault)
+        await self.mailer.check(content)
+        history = await look_up_history(self.approvals, self.mailer, content)
+        if history.undecided:
+            raise Fault(
+                FaultKind.CONFLICT,
+                "this exact mail was approved before and may have left",
+                hint="look into the account's Sent folder, then `faultless outbox settle` that one first",
+            )
+        warnings = [
+            f"This exact mail left before; it was approved at {it.approved_at} by {it.approved_by}."
+            for it in history.left
+        ]
+        filed = await find_filed_copy(self.vault, note, content)
+        if filed and not warnings:
+            warnings.append(f"This exact mail left before; it is filed as {filed}.")
+        renewed = self._find_renewable(self.journal.load().get(note.name), content)
+        if any(it.id != renewed for it in history.waiting):
+            warnings.append("This exact mail was approved before and did not leave yet; it may leave twice.")
+        return warnings
 
     async def approve(
         self, note: Note, content: Content, approved_by: str, lifetime: timedelta = DEFAULT_LIFETIME
@@ -109,17 +139,26 @@ class ApprovalDesk:
                 f"{bare} is not unknown, so there is nothing to settle",
                 hint="`faultless outbox list` shows every state",
             )
+        if known.approval_id:
+            self.approvals.ledger.settle(known.approval_id, left=left)
         if left:  # the next pass files the note
             return self.journal.follow(known, Entry(bare, State.SENT, known.approval_id))
         if f"{APPROVED}/{bare}" in await self.vault.list(APPROVED):
+            note = await self.vault.read(f"{APPROVED}/{bare}")
+            await self.vault.write_fields(
+                note, {"status": "pending_approval", "outbox_reason": None, "outbox_hint": None}
+            )
             # Before the journal: lying in Approved/ may be taken for an approval.
             await self.vault.move(f"{APPROVED}/{bare}", f"{DRAFTS}/{bare}")
         reason = "a person found that it did not leave"
         return self.journal.follow(known, Entry(bare, State.DRAFTED, reason=reason))
 
     def _find_renewable(self, known: Entry | None, content: Content) -> str | None:
-        """The same mail goes on with its draft, so that a send still under way cannot be overtaken."""
-        if known is None or known.state is not State.FAILED:
+        """The same mail goes on with its draft, so that a send still under way cannot be overtaken.
+
+        Not with a draft that somebody changed in the account: that one needs an approval of its own.
+        """
+        if known is None or known.state is not State.FAILED or known.kind == FaultKind.APPROVAL_REQUIRED:
             return None
         try:
             same = self.approvals.find(known.approval_id).digest == content.digest()

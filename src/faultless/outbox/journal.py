@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from faultless.contract import Fault, FaultKind
-from faultless.durable import append_line, lock, read_lines
+from faultless.durable import append_line, explained, lock, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +44,7 @@ class State(StrEnum):
 MAY_HAVE_LEFT = frozenset({State.SENDING, State.UNKNOWN})
 """To be looked up before anything else is done with the note."""
 _LOCK_NAME = ".outbox.lock"
+_WHAT = "the outbox's journal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,8 @@ class Entry:
     state: State
     approval_id: str = ""
     reason: str = ""
+    hint: str = ""
+    """The next move, where there was a fault."""
     kind: str = ""
     """Of the fault, where there was one."""
     message_id: str = ""
@@ -73,12 +76,12 @@ class OutboxJournal:
         self._path = path
 
     def add(self, entry: Entry) -> Entry:
-        with self._alone():
+        with explained(_WHAT), self._alone():
             return self._append(entry)
 
     def follow(self, known: Entry | None, entry: Entry) -> Entry:
         """Add it if `known` is still the newest of its note: a person and a running outbox decide at once."""
-        with self._alone():
+        with explained(_WHAT), self._alone():
             if self.load().get(entry.note) != known:
                 raise Fault(
                     FaultKind.CONFLICT,
@@ -113,7 +116,9 @@ def _read(record: dict[str, Json]) -> Entry:
 @contextmanager
 def exclude_others(vault: Path) -> Iterator[None]:
     """One outbox per vault. The lock is in the vault, so that it holds whatever state folder each one has."""
-    with lock(vault / _LOCK_NAME, wait=False) as held:
+    with ExitStack() as stack:
+        with explained("the outbox's lock in the vault"):
+            held = stack.enter_context(lock(vault / _LOCK_NAME, wait=False))
         if not held:
             raise Fault(
                 FaultKind.CONFLICT,

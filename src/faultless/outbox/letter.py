@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from faultless.approval import Content
-from faultless.contract import Fault, FaultKind
+from faultless.contract import Fault, FaultKind, clean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_ENVELOPE = frozenset({"to", "cc", "bcc", "subject", "reply_to_message_id"})
+_OURS = frozenset({"status", "message_id", "outbox_reason", "outbox_hint"})
+_OF_THE_VAULT = frozenset({"tags", "aliases", "cssclasses", "created", "modified"})
+"""What Obsidian and its users put into any note; it never leaves."""
+_COMMENT = re.compile(r"^[ \t]*%%.*?%%[ \t]*(?:\n|\Z)|%%.*?%%", re.DOTALL | re.MULTILINE)
+_MOST_CHARACTERS = {"subject": 990, "body": 2_000_000}
+"""What the mail server takes; known here so that nobody else quotes what is too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,24 +34,42 @@ class Note:
 
 
 def read_letter(note: Note) -> Content:
-    """The mail, or a fault that says which field is missing or is not text."""
+    """The mail, or a fault that says which field is missing, unknown or not text; no text of it is quoted."""
+    unknown = sorted(set(note.frontmatter) - _ENVELOPE - _OURS - _OF_THE_VAULT)
+    if unknown:
+        raise _malformed(note, clean(unknown[0], 40), "is a field no mail has")
     content = Content(
         to=_join(note, "to"),
         cc=_join(note, "cc"),
         bcc=_join(note, "bcc"),
         subject=_text(note, "subject"),
-        body=note.body.strip(),
+        body=_strip_comments(note),
         thread=_text(note, "reply_to_message_id"),
     )
-    missing = [name for name in ("to", "subject", "body") if not getattr(content, name)]
-    if missing:
-        raise _malformed(note, missing[0], "is missing")
+    for name in ("to", "body") if content.thread else ("to", "subject", "body"):
+        if not getattr(content, name):
+            raise _malformed(note, name, "is missing")
+    for name, most in _MOST_CHARACTERS.items():
+        if len(getattr(content, name)) > most:
+            raise _malformed(note, name, f"has more than {most} characters")
     return content
+
+
+def _strip_comments(note: Note) -> str:
+    """What Obsidian does not show is not part of the mail."""
+    text = _COMMENT.sub("", note.body.replace("\r\n", "\n"))
+    if "%%" in text:
+        raise _malformed(note, "body", "has a %%comment that is not closed")
+    return text.strip()
+
+
+def has_left(note: Note) -> bool:
+    return note.frontmatter.get("status") == "sent" or bool(note.frontmatter.get("message_id"))
 
 
 def require_unsent(note: Note) -> None:
     """A filed note that comes back (an undone move, a copy a sync made) must not leave a second time."""
-    if note.frontmatter.get("status") == "sent" or note.frontmatter.get("message_id"):
+    if has_left(note):
         raise Fault(
             FaultKind.APPROVAL_REQUIRED,
             f"{note.path} says in its frontmatter that it left already",
@@ -71,6 +98,7 @@ def _malformed(note: Note, field: str, problem: str) -> Fault:
     return Fault(
         FaultKind.INVALID_PARAMS,
         f"{note.path}: {field} {problem}",
-        hint="the frontmatter needs to and subject; the text of the note is the mail",
+        hint=f"the frontmatter needs to and subject (a reply only to), and may have"
+        f" {', '.join(sorted(_ENVELOPE - {'to', 'subject'}))}; the text of the note is the mail",
         details={"field": field, "detail": problem},
     )

@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING
 from faultless.approval import ApprovalStore
 from faultless.contract import Fault, FaultKind
 from faultless.contract.backoff import choose_wait
+from faultless.outbox.history import find_filed_copy, look_up_history
 from faultless.outbox.journal import MAY_HAVE_LEFT, Entry, OutboxJournal, State
 from faultless.outbox.letter import read_letter, require_unsent
+from faultless.outbox.machine import Machine, is_machine_note
 from faultless.outbox.servers import APPROVED, DONE, DRAFTS, REJECTED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from faultless.approval import Content
     from faultless.outbox.letter import Note
     from faultless.outbox.servers import Mailer, Vault
 
+_QUIET_SECONDS = 30.0
+"""A note that was moved is taken up once it has read the same for so long."""
 _FIRST_RETRY_SECONDS = 5.0
 _LONGEST_RETRY_SECONDS = 300.0
 # Nothing left, and the same call may succeed later; anything else waits for a person.
@@ -35,6 +40,24 @@ _TEMPORARY = frozenset(
         FaultKind.UPSTREAM_ERROR,
     }
 )
+_UNKNOWN = "it may have left, and nobody could tell yet"
+_LOOK = "look into the account's Sent folder, then `faultless outbox settle` it --left or --not-left"
+_AT_THE_TERMINAL = "approve it with `faultless outbox approve`"
+_VOID = Fault(
+    FaultKind.APPROVAL_REQUIRED, "it did not leave, and needs a new approval", hint=_AT_THE_TERMINAL
+)
+_LEFT_BEFORE = "this exact mail left before, and moving a note sends the same mail once only"
+# What stands in the note, or in the server's settings, is refused; a person has to change it.
+_REFUSED = frozenset(
+    {
+        FaultKind.APPROVAL_REQUIRED,
+        FaultKind.INVALID_PARAMS,
+        FaultKind.PERMISSION_DENIED,
+        FaultKind.TOO_LARGE,
+        FaultKind.UNSUPPORTED,
+        FaultKind.USAGE_ERROR,
+    }
+)
 # Whoever else is sending it will have an answer; so will a look at what became of it.
 _UNDECIDED = frozenset({FaultKind.OUTCOME_UNKNOWN, FaultKind.CONFLICT})
 
@@ -45,6 +68,8 @@ class Pass:
 
     changed: list[Entry] = field(default_factory=list)
     problems: list[Fault] = field(default_factory=list)
+    waits: bool = False
+    """Whether a note is there that has not been quiet for long enough."""
 
 
 @dataclass
@@ -65,6 +90,22 @@ class RetrySchedule:
 
 
 @dataclass
+class Sightings:
+    """How long each note has read the same. A sync writes a note in pieces, and under dates of its own."""
+
+    quiet_seconds: float
+    clock: Callable[[], float]
+    _seen: dict[str, tuple[str, float]] = field(default_factory=dict)
+
+    def is_quiet(self, note: Note) -> bool:
+        version, since = self._seen.get(note.path, ("", 0.0))
+        if version != note.version:
+            since = self.clock()
+            self._seen[note.path] = note.version, since
+        return self.clock() - since >= self.quiet_seconds
+
+
+@dataclass
 class Outbox:
     """Approved notes leave through the mailer; every step is in the journal before it is taken."""
 
@@ -72,19 +113,33 @@ class Outbox:
     mailer: Mailer
     approvals: ApprovalStore
     journal: OutboxJournal
+    machine: Machine
     approve_by_move: bool = False
+    quiet_seconds: float = _QUIET_SECONDS
     on_change: Callable[[Entry], None] = lambda _: None
     retries: RetrySchedule = field(default_factory=RetrySchedule)
+    clock: Callable[[], float] = time.monotonic
+    _pass: Pass = field(default_factory=Pass)
+
+    def __post_init__(self) -> None:
+        self._sightings = Sightings(self.quiet_seconds, self.clock)
 
     async def run_once(self) -> Pass:
         """What may have left is looked up before anything else is sent."""
+        self._pass = done = Pass()
         entries = self.journal.load()
-        paths = {path.rpartition("/")[2]: path for path in await self.vault.list(APPROVED)}
+        listed = await self.vault.list(APPROVED)
+        paths = {path.rpartition("/")[2]: path for path in listed if not is_machine_note(path)}
         unknown = [name for name, entry in entries.items() if entry.state in MAY_HAVE_LEFT]
-        done = Pass()
         for name in unknown:
             if name not in paths:  # somebody took the note away; the journal still has to know
                 await self._attempt(done, self._resolve_unknown(None, entries[name]))
+        try:
+            if not await self.machine.require_turn(self.vault) and self.approve_by_move:
+                await self.machine.take_turn(self.vault)
+        except Fault as fault:
+            done.problems.append(fault)
+            return done
         for name in [*(it for it in unknown if it in paths), *(it for it in paths if it not in unknown)]:
             if self.retries.is_due(name):
                 await self._attempt(done, self._process(paths[name]))
@@ -108,10 +163,15 @@ class Outbox:
             entry = await self._resolve_unknown(note, entry)
             if entry.state in MAY_HAVE_LEFT:
                 return entry
+            if entry.state is State.DRAFTED:
+                return await self._send_back(note, _VOID)
         if entry is not None and entry.state is State.SENT:
             if not await self._is_filed(entry):
                 return await self._file_if_unchanged(note, entry)
             entry = None  # another note of the same name
+        if self.approve_by_move and not _has_approval(entry) and not self._sightings.is_quiet(note):
+            self._pass.waits = True
+            return None
         if str(note.frontmatter.get("status")) == State.REJECTED.value:
             return await self._file(note, REJECTED, Entry(note.name, State.REJECTED))
         return await self._send_approved(note, entry)
@@ -136,36 +196,43 @@ class Outbox:
         if same:
             return await self._file_as_sent(note, entry)
         reason = f"the approved version left as message {entry.message_id}; this one was changed since"
-        return await self._send_back(note, Fault(FaultKind.APPROVAL_REQUIRED, reason))
+        return await self._send_back(note, Fault(FaultKind.APPROVAL_REQUIRED, reason, hint=_AT_THE_TERMINAL))
 
     async def _resolve_unknown(self, note: Note | None, entry: Entry) -> Entry:
         """Ask what became of it. Where nobody can tell, it stays as it is, and nothing is sent."""
-        try:
-            state, message_id = await self.mailer.look_up_delivery(entry.approval_id)
-        except Fault as fault:
-            reason = f"its fate cannot be looked up now: {fault.message}"
-            return await self._record_and_tell(
-                note, replace(entry, state=State.UNKNOWN, reason=reason, kind=fault.kind)
-            )
+        state, message_id, told = "unknown", "", Fault(FaultKind.OUTCOME_UNKNOWN, _UNKNOWN, hint=_LOOK)
+        if entry.approval_id:
+            try:
+                state, message_id = await self.mailer.look_up_delivery(entry.approval_id)
+            except Fault as fault:
+                told = Fault(
+                    fault.kind, f"its fate cannot be looked up now: {fault.message}", hint=fault.hint
+                )
+        clear = replace(entry, reason="", hint="", kind="")
         if state == "sent":
-            return self._record(replace(entry, state=State.SENT, message_id=message_id, reason="", kind=""))
+            return self._record(replace(clear, state=State.SENT, message_id=message_id))
         if state == "not_sent":
-            return self._record(replace(entry, state=State.APPROVED, reason="", kind=""))
-        reason = "it may have left; look into the account's Sent folder"
-        return await self._record_and_tell(note, replace(entry, state=State.UNKNOWN, reason=reason))
+            return self._record(replace(clear, state=State.APPROVED))
+        if state == "void":
+            return self._record(Entry(entry.note, State.DRAFTED, reason=_VOID.message))
+        return await self._record_and_tell(note, _failed(entry, State.UNKNOWN, told))
 
     async def _send_approved(self, note: Note, entry: Entry | None) -> Entry | None:
         try:
             content = read_letter(note)
-            entry = self._find_approval(note, entry)
+            entry = (
+                entry if entry is not None and _has_approval(entry) else await self._take_up(note, content)
+            )
+            if entry.state is State.UNKNOWN:
+                return entry
             self.approvals.check(entry.approval_id, content)
         except Fault as fault:
-            if fault.kind not in {FaultKind.APPROVAL_REQUIRED, FaultKind.INVALID_PARAMS}:
+            if fault.kind not in _REFUSED:
                 raise
             return await self._send_back(note, fault)
         if entry.state is State.FAILED and entry.kind not in _TEMPORARY:
             return None  # a person has to do something first, and approve again
-        entry = self.journal.follow(entry, replace(entry, state=State.SENDING, reason="", kind=""))
+        entry = self.journal.follow(entry, replace(entry, state=State.SENDING, reason="", hint="", kind=""))
         self.on_change(entry)
         try:
             message_id = await self.mailer.send(content, entry.approval_id)
@@ -175,19 +242,47 @@ class Outbox:
             note, self._record(replace(entry, state=State.SENT, message_id=message_id))
         )
 
-    def _find_approval(self, note: Note, entry: Entry | None) -> Entry:
-        """The journal knows the approval; what the note says about itself is no proof."""
-        if entry is not None and entry.state in {State.APPROVED, State.FAILED}:
-            return entry
+    async def _take_up(self, note: Note, content: Content) -> Entry:
+        """A note without an approval of its own: approved by its move, or unknown like the same mail before.
+
+        The journal and the approvals decide; what the note says of itself is no proof that it may leave.
+        """
+        history = await look_up_history(self.approvals, self.mailer, content)
+        says_unknown = note.frontmatter.get("status") in {State.UNKNOWN.value, State.SENDING.value}
+        if history.undecided or (says_unknown and not history.waiting and not history.left):
+            known = history.undecided[-1].id if history.undecided else ""
+            told = Fault(FaultKind.OUTCOME_UNKNOWN, _UNKNOWN, hint=_LOOK)
+            return await self._record_and_tell(
+                note, _failed(Entry(note.name, State.UNKNOWN, known), State.UNKNOWN, told)
+            )
         if not self.approve_by_move:
             raise Fault(
                 FaultKind.APPROVAL_REQUIRED,
                 "it lies in Approved/ and nobody approved it",
-                hint="approve it with `faultless outbox approve`",
+                hint=_AT_THE_TERMINAL,
             )
         require_unsent(note)
-        approval = self.approvals.record(read_letter(note), approved_by="moved by hand", source=note.path)
+        filed = await find_filed_copy(self.vault, note, content)
+        if history.left or filed:
+            raise Fault(FaultKind.APPROVAL_REQUIRED, _LEFT_BEFORE, hint=_AT_THE_TERMINAL)
+        waiting = history.waiting[-1].id if history.waiting else None
+        await self._require_alone(note, waiting)
+        await self.mailer.check(content)
+        approval = self.approvals.record(
+            content, approved_by="moved by hand", source=note.path, renews=waiting
+        )
         return self._record(Entry(note.name, State.APPROVED, approval.id))
+
+    async def _require_alone(self, note: Note, approval_id: str | None) -> None:
+        """A copy is no second approval while the note that was approved is still there."""
+        there = {path.rpartition("/")[2] for path in await self.vault.list(APPROVED)}
+        for name, entry in self.journal.load().items():
+            if approval_id and entry.approval_id == approval_id and name != note.name and name in there:
+                raise Fault(
+                    FaultKind.APPROVAL_REQUIRED,
+                    f"it is the same mail as {name}, which is under way",
+                    hint="delete it; or, to send it a second time, approve it at the terminal",
+                )
 
     async def _record_failure(self, note: Note, entry: Entry, fault: Fault) -> Entry:
         """A fault that leaves the fate open is looked up at once; the server may be up again."""
@@ -198,10 +293,12 @@ class Outbox:
                 return await self._file_as_sent(note, entry)
             if entry.state in MAY_HAVE_LEFT:
                 return entry
+            if entry.state is State.DRAFTED:
+                return await self._send_back(note, _VOID)
             kind = FaultKind.INTERRUPTED  # it is known by now that nothing left
         self.retries.put_off(note.name, fault.retry_after_seconds)
         return await self._record_and_tell(
-            note, replace(entry, state=State.FAILED, reason=fault.message, kind=kind.value)
+            note, replace(_failed(entry, State.FAILED, fault), kind=kind.value)
         )
 
     async def _file_as_sent(self, note: Note, entry: Entry) -> Entry:
@@ -209,12 +306,13 @@ class Outbox:
             "status": State.SENT.value,
             "message_id": entry.message_id,
             "outbox_reason": None,
+            "outbox_hint": None,
         }
         return await self._file(note, DONE, entry, fields)
 
     async def _send_back(self, note: Note, fault: Fault) -> Entry:
-        entry = Entry(note.name, State.DRAFTED, reason=fault.message, kind=fault.kind.value)
-        fields = {"status": "pending_approval", "outbox_reason": fault.message}
+        entry = _failed(Entry(note.name, State.DRAFTED), State.DRAFTED, fault)
+        fields = {"status": "pending_approval", "outbox_reason": entry.reason, "outbox_hint": entry.hint}
         return await self._file(note, DRAFTS, entry, fields)
 
     async def _file(
@@ -236,7 +334,8 @@ class Outbox:
         """Journal first; the note's own words are for the person, and may be a pass late."""
         recorded = self._record(entry)
         if note is not None:
-            await self._write_changed(note, {"status": entry.state.value, "outbox_reason": entry.reason})
+            fields = {"status": entry.state.value, "outbox_reason": entry.reason, "outbox_hint": entry.hint}
+            await self._write_changed(note, fields)
         return recorded
 
     async def _write_changed(self, note: Note, fields: Mapping[str, str | None]) -> None:
@@ -253,3 +352,12 @@ class Outbox:
         if known is None or (known.state, known.reason) != (entry.state, entry.reason):
             self.on_change(recorded)  # not when a sent mail is filed: that is news to nobody
         return recorded
+
+
+def _has_approval(entry: Entry | None) -> bool:
+    return entry is not None and entry.state in {State.APPROVED, State.FAILED}
+
+
+def _failed(entry: Entry, state: State, told: Fault) -> Entry:
+    """The entry with what went wrong and the next move."""
+    return replace(entry, state=state, reason=told.message, hint=told.hint or "", kind=told.kind.value)

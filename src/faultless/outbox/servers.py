@@ -34,11 +34,14 @@ class Vault:
         self.via = "server"
         """How the last call was answered."""
 
-    async def list(self, folder: str) -> list[str]:
+    async def list(self, folder: str, narrowed: str | None = None) -> list[str]:
+        """Paths of the notes in a folder; `narrowed` to those with `field:value`."""
         paths: list[str] = []
         cursor: str | None = None
         while True:
             arguments: dict[str, Any] = {"directory": folder, "limit": _MOST_LISTED}
+            if narrowed is not None:
+                arguments["filter"] = narrowed
             try:
                 page = await self._call("list_notes", arguments | ({"cursor": cursor} if cursor else {}))
             except Fault as fault:
@@ -59,6 +62,9 @@ class Vault:
         await self._call(
             "write_note", {"path": note.path, "frontmatter": dict(fields), "if_version": note.version}
         )
+
+    async def create(self, path: str, fields: Mapping[str, Any], body: str) -> None:
+        await self._call("write_note", {"path": path, "frontmatter": dict(fields), "body": body})
 
     async def move(self, source: str, destination: str) -> None:
         await self._call("move_note", {"source": source, "destination": destination})
@@ -94,21 +100,48 @@ class Mailer:
     def __init__(self, client: Client) -> None:
         self._client = client
 
+    async def check(self, content: Content) -> None:
+        """What sending would refuse is refused. Where the server is gone, sending will say."""
+        try:
+            await self._call("check_email", _list_arguments(content), _STATUS_SECONDS)
+        except Fault as fault:
+            if fault.layer != "transport":
+                raise
+
     async def send(self, content: Content, approval_id: str) -> str:
         """The id of the message that left."""
-        fields = {
-            "to": content.to,
-            "cc": content.cc,
-            "bcc": content.bcc,
-            "subject": content.subject,
-            "body": content.body,
-            "reply_to_message_id": content.thread,
-        }
-        arguments = {name: text for name, text in fields.items() if text} | {"approval_id": approval_id}
-        reply = await self._client.call("send_email", arguments, timeout=_SEND_SECONDS)
+        arguments = _list_arguments(content) | {"approval_id": approval_id}
+        reply = await self._call("send_email", arguments, _SEND_SECONDS)
         return str(reply.value["message_id"])
 
     async def look_up_delivery(self, approval_id: str) -> tuple[str, str]:
         """`sent`, `not_sent`, `unknown` or `in_progress`, and the message's id."""
         reply = await self._client.call("get_send_status", {"send_id": approval_id}, timeout=_STATUS_SECONDS)
         return str(reply.value["state"]), str(reply.value.get("message_id") or "")
+
+    async def _call(self, tool: str, arguments: dict[str, Any], deadline_seconds: float) -> Reply:
+        try:
+            return await self._client.call(tool, arguments, timeout=deadline_seconds)
+        except Fault as fault:
+            if fault.kind is FaultKind.INVALID_PARAMS and fault.origin == "local":
+                raise _unquoted(fault) from None
+            raise
+
+
+def _list_arguments(content: Content) -> dict[str, Any]:
+    fields = {"cc": content.cc, "bcc": content.bcc, "reply_to_message_id": content.thread}
+    needed = {"to": content.to, "subject": content.subject, "body": content.body}
+    return needed | {name: text for name, text in fields.items() if text}
+
+
+def _unquoted(fault: Fault) -> Fault:
+    """The client's own check quotes what it refuses, and that may be text of the mail."""
+    field = str(fault.details.get("field") or "the mail")
+    return Fault(
+        fault.kind,
+        f"{field} is not what the mail server takes",
+        hint="shorten or correct it",
+        details={"field": field},
+        layer=fault.layer,
+        outcome=fault.outcome,
+    )

@@ -104,4 +104,4 @@ def fault_of(client: WireClient, tool: str, **arguments: object) -> Fault:
 def approve(home: Path, **letter: str) -> str:
     """A person's approval of exactly these arguments of send_email."""
     fields = {"thread" if name == "reply_to_message_id" else name: text for name, text in letter.items()}
-    return ApprovalStore(home / "state" / "approvals").record(Content(**fields), approved_by="a person").id
+    return ApprovalStore(home / "state").record(Content(**fields), approved_by="a person").id

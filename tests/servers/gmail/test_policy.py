@@ -141,3 +141,38 @@ def test_an_audit_that_cannot_be_written_stops_the_send(gmail: FakeGmail, home: 
     found = fault(gmail, home, "send_email", LETTER, state=tmp_path, send_without_approval=True)
     assert found.kind is FaultKind.UNAVAILABLE
     assert gmail.calls == before
+
+
+@pytest.mark.parametrize("tool", ["create_draft", "check_email", "send_email"])
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"subject": " "}, "subject may be empty in a reply only"),
+        ({"body": ""}, "body may be empty beside html only"),
+        ({"to": "zoë@example.com"}, "SMTPUTF8"),
+        ({"to": "not an address"}, "is not a mail address"),
+    ],
+)
+def test_a_mail_that_could_not_leave_is_refused_in_the_same_words_everywhere(
+    gmail: FakeGmail, home: Path, tool: str, change: dict[str, str], told: str
+) -> None:
+    refused = call(gmail, home, tool, LETTER | change)
+    assert isinstance(refused, Fault)
+    assert refused.kind is FaultKind.INVALID_PARAMS
+    assert told in refused.message
+    assert "CANARY" not in refused.message
+
+
+def test_a_mail_that_could_leave_is_told_with_whom_it_reaches(gmail: FakeGmail, home: Path) -> None:
+    before = list(gmail.calls)
+    answer = call(gmail, home, "check_email", LETTER | {"cc": "zoe@ex\u00e4mple.com"})
+    assert isinstance(answer, dict)
+    assert answer["recipients"] == ["ann@example.com", "zoe@xn--exmple-cua.com"]
+    assert gmail.calls == before
+
+
+def test_checking_refuses_what_the_settings_refuse(gmail: FakeGmail, home: Path) -> None:
+    for options in ({"drafts_only": True}, {"allow_recipient": ("*@example.org",)}):
+        refused = call(gmail, home, "check_email", LETTER, **options)
+        assert isinstance(refused, Fault)
+        assert refused.kind is FaultKind.PERMISSION_DENIED

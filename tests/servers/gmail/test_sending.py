@@ -7,6 +7,7 @@ import os
 import signal
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -75,14 +76,22 @@ def test_without_an_approval_nothing_is_asked_of_gmail(gmail: FakeGmail, server:
 
 
 def test_an_approval_that_has_expired_is_none(gmail: FakeGmail, server: WireClient, home: Path) -> None:
-    approval = ApprovalStore(home / "state" / "approvals").record(
+    approval = ApprovalStore(home / "state").record(
         Content(**LETTER), approved_by="x", now=datetime.now(UTC) - timedelta(days=30)
     )
     fault = fault_of(server, "send_email", **LETTER, approval_id=approval.id)
     assert fault.details["reason"] == "expired"
 
 
-LOST = [Trouble("drop_after"), Trouble("truncate"), Trouble("garbage")]
+LOST = [
+    Trouble("drop_after"),
+    Trouble("truncate"),
+    Trouble("garbage"),
+    Trouble("silent"),
+    Trouble("nameless"),
+    Trouble("oversized"),
+    Trouble("foreign"),
+]
 
 
 @pytest.mark.parametrize("trouble", LOST, ids=lambda it: it.how)
@@ -136,6 +145,102 @@ def test_what_cannot_be_found_out_is_outcome_unknown_and_not_sent_again(
     assert status["state"] == "sent"
     assert verdict(server, "send_email", **letter, approval_id=approval)["message_id"] == status["message_id"]
     assert len(delivered(gmail, "unknown")) == 1
+
+
+@pytest.mark.parametrize("how", ["silent", "nameless", "oversized"])
+def test_a_success_that_names_no_message_is_unknown_where_nothing_can_be_found(
+    gmail: FakeGmail, server: WireClient, home: Path, how: Literal["silent", "nameless", "oversized"]
+) -> None:
+    letter = LETTER | {"subject": f"no name {how}"}
+    gmail.plan.add("drafts.send", Trouble(how))
+    gmail.account.hides_sent = True
+    try:
+        fault = fault_of(server, "send_email", **letter, approval_id=approve(home, **letter))
+    finally:
+        gmail.account.hides_sent = False
+    assert fault.kind is FaultKind.OUTCOME_UNKNOWN
+
+
+def _fail_once(gmail: FakeGmail, server: WireClient, letter: dict[str, str], approval: str) -> str:
+    """The id of the draft that a failed send leaves in the account."""
+    gmail.plan.add("drafts.send", refuse(503))
+    return str(fault_of(server, "send_email", **letter, approval_id=approval).details["draft_id"])
+
+
+def test_a_draft_that_was_changed_in_the_account_after_a_failure_is_not_sent(
+    gmail: FakeGmail, server: WireClient, home: Path
+) -> None:
+    letter = LETTER | {"subject": "edited there"}
+    approval = approve(home, **letter)
+    draft = _fail_once(gmail, server, letter, approval)
+    gmail.account.edit_draft(draft, b"ann@example.com", b"eve@example.com")
+    sends = gmail.count("drafts.send")
+    for _ in range(2):
+        fault = fault_of(server, "send_email", **letter, approval_id=approval)
+        assert (fault.kind, fault.details["reason"]) == (FaultKind.APPROVAL_REQUIRED, "draft_changed")
+    assert gmail.count("drafts.send") == sends
+    assert verdict(server, "get_send_status", send_id=approval)["state"] == "not_sent"
+    assert draft in gmail.account.drafts
+
+
+def test_a_draft_that_is_changed_before_its_first_send_is_not_sent(
+    gmail: FakeGmail, server: WireClient, home: Path
+) -> None:
+    letter = LETTER | {"subject": "edited at once"}
+
+    def edit_before_comparing(method: str) -> None:
+        if method == "drafts.get":
+            gmail.account.edit_draft(list(gmail.account.drafts)[-1], b"CANARY-body", b"other body")
+
+    gmail.plan.decide = edit_before_comparing
+    try:
+        fault = fault_of(server, "send_email", **letter, approval_id=approve(home, **letter))
+    finally:
+        gmail.plan.decide = lambda _: None
+    assert fault.details["reason"] == "draft_changed"
+    assert delivered(gmail, "edited at once") == []
+
+
+def test_what_slips_in_after_the_comparison_is_not_what_leaves(
+    gmail: FakeGmail, server: WireClient, home: Path
+) -> None:
+    letter = LETTER | {"subject": "edited too late"}
+
+    def edit_before_sending(method: str) -> None:
+        if method == "drafts.send":
+            gmail.account.edit_draft(list(gmail.account.drafts)[-1], b"ann@example.com", b"eve@example.com")
+
+    gmail.plan.decide = edit_before_sending
+    try:
+        verdict(server, "send_email", **letter, approval_id=approve(home, **letter))
+    finally:
+        gmail.plan.decide = lambda _: None
+    (sent,) = delivered(gmail, "edited too late")
+    assert sent.header("To") == "ann@example.com"
+
+
+def test_a_draft_that_is_gone_before_it_was_sent_is_looked_up(
+    gmail: FakeGmail, server: WireClient, home: Path
+) -> None:
+    letter = LETTER | {"subject": "sent by hand"}
+    approval = approve(home, **letter)
+    draft = _fail_once(gmail, server, letter, approval)
+    gmail.account.send_draft({"id": draft})
+    verdict(server, "send_email", **letter, approval_id=approval)
+    assert len(delivered(gmail, "sent by hand")) == 1
+
+
+def test_a_send_whose_record_is_missing_is_unknown_and_never_begun_again(
+    gmail: FakeGmail, server: WireClient, home: Path
+) -> None:
+    letter = LETTER | {"subject": "no record"}
+    approval = approve(home, **letter)
+    assert verdict(server, "get_send_status", send_id=approval)["state"] == "not_sent"
+    (home / "state" / "gmail" / "sends" / f"{approval}.json").unlink()
+    assert verdict(server, "get_send_status", send_id=approval)["state"] == "unknown"
+    fault = fault_of(server, "send_email", **letter, approval_id=approval)
+    assert fault.kind is FaultKind.OUTCOME_UNKNOWN
+    assert delivered(gmail, "no record") == []
 
 
 def test_a_draft_that_was_not_confirmed_sends_nothing(

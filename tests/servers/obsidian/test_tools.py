@@ -22,7 +22,7 @@ def test_health_counts_the_notes_that_can_be_served(example: Session) -> None:
 
 def test_a_note_only_read_and_written_back_is_byte_identical(example: Session) -> None:
     before = snapshot(example.root)
-    for path in [name for name in before if name.endswith(".md") and name != "Templates/Daily.md"]:
+    for path in [name for name in before if name.endswith(".md")]:
         note = example.call("read_note", path=path)
         again = example.call("write_note", path=path, frontmatter=note["frontmatter"], body=note["body"])
         assert again["version"] == note["version"]
@@ -35,15 +35,165 @@ def test_reading_gives_dates_as_text(example: Session) -> None:
     assert fields == {"tags": "health", "rating": 7.5, "reviewed": "2026-02-11T21:30:00+01:00", "done": False}
 
 
-def test_corrupt_frontmatter_is_a_parse_error_with_the_line_and_the_body(example: Session) -> None:
-    fault = example.fault("read_note", path="Templates/Daily.md")
+def test_corrupt_frontmatter_is_a_parse_error_with_the_line_and_the_body(empty: Session) -> None:
+    path = empty.root / "Broken.md"
+    path.write_text("---\ndate: [\n---\n# {{title}}\n")
+    fault = empty.fault("read_note", path="Broken.md")
     assert fault.kind is FaultKind.PARSE_ERROR
-    assert fault.details["line"] == 2
+    assert fault.details["line"] == 3
     assert fault.details["body"] == "# {{title}}\n"
-    fault = example.fault("write_note", path="Templates/Daily.md", frontmatter={"a": 1})
+    fault = empty.fault("write_note", path="Broken.md", frontmatter={"a": 1})
     assert fault.kind is FaultKind.PARSE_ERROR
-    example.call("write_note", path="Templates/Daily.md", frontmatter={"a": 1}, frontmatter_mode="replace")
-    assert (example.root / "Templates/Daily.md").read_text() == "---\na: 1\n---\n# {{title}}\n"
+    empty.call("write_note", path="Broken.md", frontmatter={"a": 1}, frontmatter_mode="replace")
+    assert path.read_text() == "---\na: 1\n---\n# {{title}}\n"
+
+
+TEMPLATE = """\
+---
+# a daily note
+date: {{date}}
+title: {{title}} of {{date:YYYY-MM-DD}}
+tags: [daily, {{tag}}]
+up: "[[{{yesterday}}]]"
+made: <% tp.date.now("YYYY") %>
+done: false
+---
+# {{title}}
+"""
+
+
+def test_a_template_is_an_ordinary_note(empty: Session) -> None:
+    path = empty.root / "Daily.md"
+    path.write_text(TEMPLATE)
+    note = empty.call("read_note", path="Daily.md")
+    assert note["frontmatter"] == {
+        "date": "{{date}}",
+        "title": "{{title}} of {{date:YYYY-MM-DD}}",
+        "tags": ["daily", "{{tag}}"],
+        "up": "[[{{yesterday}}]]",
+        "made": '<% tp.date.now("YYYY") %>',
+        "done": False,
+    }
+    assert note["body"] == "# {{title}}\n"
+    assert note["template"] == TEMPLATE.partition("---\n")[2].partition("---\n")[0]
+    again = empty.call("write_note", path="Daily.md", frontmatter=note["frontmatter"], body=note["body"])
+    assert again["version"] == note["version"]
+
+
+def test_a_template_s_fields_and_text_can_be_patched_and_nothing_else_changes(empty: Session) -> None:
+    path = empty.root / "Daily.md"
+    path.write_text(TEMPLATE)
+    empty.call(
+        "patch_note",
+        path="Daily.md",
+        operation="replace",
+        target_type="frontmatter",
+        target="done",
+        content=True,
+    )
+    empty.call(
+        "patch_note",
+        path="Daily.md",
+        operation="append",
+        target_type="frontmatter",
+        target="tags",
+        content="{{mood}}",
+    )
+    empty.call("patch_note", path="Daily.md", operation="append", target_type="note", content="end")
+    text = TEMPLATE.replace("done: false", "done: true").replace("{{tag}}]", '{{tag}}, "{{mood}}"]') + "end\n"
+    assert path.read_text() == text
+    assert empty.call("list_notes", filter="done:true")["count"] == 1
+
+
+def test_one_frontmatter_key_can_be_removed_and_every_other_byte_stays(empty: Session) -> None:
+    path = empty.root / "Note.md"
+    for text in ("---\n# keep\na: 1 # one\nb:\n  - x\nc: 'z'\n---\nbody\n", TEMPLATE):
+        path.write_text(text)
+        key = "b" if text != TEMPLATE else "title"
+        gone = "b:\n  - x\n" if text != TEMPLATE else "title: {{title}} of {{date:YYYY-MM-DD}}\n"
+        remove = {"path": "Note.md", "operation": "remove", "target_type": "frontmatter"}
+        empty.call("patch_note", **remove, target=key)
+        assert path.read_text() == text.replace(gone, "")
+        fault = empty.fault("patch_note", **remove, target=key)
+        assert fault.kind is FaultKind.NOT_FOUND
+    assert (
+        empty.fault("patch_note", path="Note.md", operation="remove", target_type="note").kind
+        is FaultKind.INVALID_PARAMS
+    )
+
+
+def test_a_note_whose_lines_end_in_bare_returns_keeps_them(empty: Session) -> None:
+    path = empty.root / "Mac.md"
+    path.write_bytes(b"---\rstatus: old\r---\r# One\rtext\r# Two\rmore\r")
+    note = empty.call("read_note", path="Mac.md")
+    assert note["frontmatter"] == {"status": "old"}
+    assert note["body"] == "# One\ntext\n# Two\nmore\n"
+    again = empty.call("write_note", path="Mac.md", frontmatter=note["frontmatter"], body=note["body"])
+    assert again["version"] == note["version"]
+    empty.call("write_note", path="Mac.md", frontmatter={"status": "new"})
+    empty.call(
+        "patch_note", path="Mac.md", operation="append", target_type="heading", target="One", content="added"
+    )
+    assert path.read_bytes() == b"---\rstatus: new\r---\r# One\rtext\radded\r# Two\rmore\r"
+
+
+def test_a_note_that_cannot_be_read_is_said_to_be_so_in_a_listing(empty: Session) -> None:
+    (empty.root / "Good.md").write_text("fine")
+    (empty.root / "Large.md").write_bytes(b"x" * ((16 << 20) + 1))
+    good, large = empty.call("list_notes")["notes"]
+    assert (good["snippet"], good["unreadable"]) == ("fine", None)
+    assert large["snippet"] == ""
+    assert "bytes are served" in large["unreadable"]
+
+
+def test_links_in_a_base_follow_a_move(empty: Session) -> None:
+    base = empty.root / "Tasks.base"
+    text = """\
+filters:
+  and:
+    - file.hasLink("Plan")
+    - 'author == link("People/Bo")'
+    - "up == link(\\"Plan\\")"
+    - note == link('Plan')
+    - file.inFolder("Plan")
+    - up == [[Plan]]
+    - link("https://example.com/Plan")
+"""
+    base.write_text(text)
+    (empty.root / "Plan.md").write_text("x")
+    answer = empty.call("move_note", source="Plan.md", destination="Old/Scheme.md")
+    assert answer["rewritten"] == [{"path": "Tasks.base", "links": 4}]
+    assert base.read_text() == text.replace('hasLink("Plan")', 'hasLink("Scheme")').replace(
+        'link(\\"Plan\\")', 'link(\\"Scheme\\")'
+    ).replace("link('Plan')", "link('Scheme')").replace("[[Plan]]", "[[Scheme]]")
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "\uff21pproved",
+        "Approved\u00a0",
+        "\u0410pproved",
+        "D\u03bfne",
+        "\u202eApproved",
+        "Appro\u200bved",
+        "Rejec\u0301ted",
+        "\u3164Approved",
+        "Drafts/Appr\u043eved",
+    ],
+    ids=ascii,
+)
+def test_a_name_that_passes_for_another_is_refused_on_writing(empty: Session, folder: str) -> None:
+    fault = empty.fault("write_note", path=f"{folder}/x.md", body="x")
+    assert fault.kind is FaultKind.PERMISSION_DENIED
+    (empty.root / "a.md").write_text("x")
+    moved = empty.fault("move_note", source="a.md", destination=f"{folder}/x.md")
+    assert moved.kind is FaultKind.PERMISSION_DENIED
+
+
+@pytest.mark.parametrize("name", ["Привет", "日本語", "café", "Ångström", "\U0001f468\u200d\U0001f4bb log"])
+def test_names_of_all_scripts_are_written(empty: Session, name: str) -> None:
+    assert empty.call("write_note", path=f"{name}/{name}.md", body="x")["created"] is True
 
 
 def test_writing_merges_frontmatter_and_keeps_the_body(example: Session) -> None:
@@ -127,7 +277,7 @@ def test_a_patch_goes_under_its_heading(example: Session) -> None:
     assert (example.root / PLAN).read_text() == old.replace("streichen\n", "streichen\n- Tor ölen\n")
 
 
-@pytest.mark.parametrize("name", ["plan.md", "PLAN.md", "Pla\u200bn.md"])
+@pytest.mark.parametrize("name", ["plan.md", "PLAN.md", "Pla\u200dn.md"])
 def test_a_name_that_differs_only_in_case_or_invisibly_is_refused(example: Session, name: str) -> None:
     fault = example.fault("write_note", path=f"Projects/Garten 2026/{name}", body="x")
     assert fault.kind is FaultKind.CONFLICT

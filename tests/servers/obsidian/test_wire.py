@@ -64,7 +64,7 @@ def _hold_against_golden_files(tools: list[dict[str, Any]]) -> None:
 CASES: list[tuple[str, dict[str, Any], FaultKind]] = [
     ("read_note", {"path": "Nowhere.md"}, FaultKind.NOT_FOUND),
     ("read_note", {"path": "../x.md"}, FaultKind.PERMISSION_DENIED),
-    ("read_note", {"path": "Templates/Daily.md"}, FaultKind.PARSE_ERROR),
+    ("read_note", {"path": "Corrupt.md"}, FaultKind.PARSE_ERROR),
     ("read_note", {"path": 3}, FaultKind.INVALID_PARAMS),
     ("read_note", {"path": "Home.md", "extra": 1}, FaultKind.INVALID_PARAMS),
     ("write_note", {"path": "Home.md", "body": "x"}, FaultKind.CONFLICT),
@@ -78,6 +78,7 @@ CASES: list[tuple[str, dict[str, Any], FaultKind]] = [
 def test_every_fault_has_the_shape_of_its_dialect(tmp_path: Path) -> None:
     root = copy_example(tmp_path)
     (root / "Latin.md").write_bytes("Grüße".encode("latin-1"))
+    (root / "Corrupt.md").write_text("---\na: [\n---\nx\n")
     (root / "Huge.md").write_bytes(b"x" * (16 * 1024 * 1024 + 1))
     with _serve(root) as client:
         client.open("modern")

@@ -11,6 +11,10 @@ from email.policy import SMTP
 from email.utils import getaddresses
 from typing import TYPE_CHECKING
 
+import idna
+
+from faultless.contract import clean
+
 if TYPE_CHECKING:
     from faultless.approval import Content
 
@@ -19,6 +23,7 @@ MARK = "X-Faultless-Send"
 _MOST_RECIPIENTS = 100
 _MOST_REFERENCES = 50
 _LONGEST_ADDRESS = 254
+_LONGEST_QUOTED = 80
 _LONGEST_LINE_BYTES = 900
 """Below SMTP's limit, which is about 1000."""
 _LOCAL = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
@@ -62,18 +67,27 @@ def _parse_addresses(text: str) -> list[tuple[str, str]]:
 
 def _check_address(address: str, text: str) -> str:
     local, at, domain = address.rpartition("@")
+    if at and local and not local.isascii():
+        raise ValueError(
+            f"{_quote(address)} has letters before the @ that only some mail systems take (SMTPUTF8)"
+        )
     if not at or not _LOCAL.fullmatch(local):
-        raise ValueError(f"{address or text!r} is not a mail address")
+        raise ValueError(f"{_quote(address or text)} is not a mail address")
     try:
-        ascii_domain = domain.encode("idna").decode()
+        # As browsers do it: the standard library's codec would write to fass.de for faß.de.
+        ascii_domain = domain if domain.isascii() else idna.encode(domain, uts46=True).decode()
     except UnicodeError:
         ascii_domain = ""
     labels = ascii_domain.split(".")
     if len(labels) < 2 or not all(_LABEL.fullmatch(label) for label in labels):  # noqa: PLR2004 - a name and its top
-        raise ValueError(f"{address!r} has no valid domain")
+        raise ValueError(f"{_quote(address)} has no valid domain")
     if len(local) + 1 + len(ascii_domain) > _LONGEST_ADDRESS:
         raise ValueError(f"an address is longer than {_LONGEST_ADDRESS} characters")
     return f"{local}@{ascii_domain}"
+
+
+def _quote(address: str) -> str:
+    return repr(clean(address, _LONGEST_QUOTED))
 
 
 def list_recipients(*fields: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 the draft         a sent message with its mark    so it was
 still there       -                               not sent
+still, changed    -                               changed: not sent, and not ours to send any more
 gone              found                           sent
 gone              not found                       unknown: deleted by hand, or sent and not yet visible
 cannot be read    -                               unknown
@@ -22,7 +23,7 @@ from faultless.servers.gmail.rest import Query, Request
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from faultless.servers.gmail.records import SendRecord
+    from faultless.approval import SendRecord
     from faultless.servers.gmail.rest import Rest
 
 _LOOKS = 3
@@ -35,7 +36,7 @@ _SLACK_SECONDS = 600
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    state: Literal["not_sent", "sent", "unknown"]
+    state: Literal["not_sent", "changed", "sent", "unknown"]
     message_id: str = ""
     thread_id: str = ""
 
@@ -53,9 +54,10 @@ async def look_up_delivery(rest: Rest, record: SendRecord, deadline_seconds: flo
 async def _look(rest: Rest, record: SendRecord) -> Delivery:
     saw_draft = False
     for _ in range(_LOOKS):
-        if await _get(rest, f"drafts/{record.draft_id}", {"format": "minimal"}) is not None:
+        draft = await get_draft(rest, record)
+        if draft is not None:
             if saw_draft:
-                return Delivery("not_sent")
+                return Delivery("not_sent" if draft == record.draft_message_id else "changed")
             saw_draft = True
         else:
             message = await _find_sent(rest, record)
@@ -65,12 +67,18 @@ async def _look(rest: Rest, record: SendRecord) -> Delivery:
     return Delivery("unknown")
 
 
+async def get_draft(rest: Rest, record: SendRecord) -> str | None:
+    """The id of the message in the draft, which is another after any change; None if there is no draft."""
+    draft = await _get(rest, f"drafts/{record.draft_id}", {"format": "minimal"})
+    return None if draft is None else str((draft.get("message") or {}).get("id", ""))
+
+
 async def _find_sent(rest: Rest, record: SendRecord) -> dict[str, Any] | None:
     """Among what was sent: the message that carries the mark, or the very one that was the draft."""
     async for message in _list_candidates(rest, record):
         headers = read_headers(message.get("payload") or {})
         is_marked = headers.get(MARK.lower(), "").strip() == record.mark
-        was_draft = bool(record.draft_message_id) and message.get("id") == record.draft_message_id
+        was_draft = message.get("id") == record.draft_message_id
         if (is_marked or was_draft) and "SENT" in (message.get("labelIds") or ()):
             return message
     return None
@@ -79,7 +87,7 @@ async def _find_sent(rest: Rest, record: SendRecord) -> dict[str, Any] | None:
 async def _list_candidates(rest: Rest, record: SendRecord) -> AsyncIterator[dict[str, Any]]:
     """Under the draft's own id, in its thread, then among the newest in Sent."""
     query: Query = {"format": "metadata", "metadataHeaders": [MARK]}
-    own = await _get(rest, f"messages/{record.draft_message_id}", query) if record.draft_message_id else None
+    own = await _get(rest, f"messages/{record.draft_message_id}", query)
     if own is not None:
         yield own
     thread = await _get(rest, f"threads/{record.thread_id}", query) if record.thread_id else None

@@ -15,9 +15,9 @@ from faultless.kit.validation import invalid_params
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from faultless.approval import SendRecord
     from faultless.contract import Json
     from faultless.kit.toolset import Call, Output, Tool
-    from faultless.servers.gmail.records import SendRecord
 
 LOGIN_COMMAND = "faultless login gmail"
 
@@ -76,17 +76,22 @@ _FORBIDDEN_HINTS = {
 }
 
 
+def is_refusal(status: int) -> bool:
+    """Whether it says for certain that nothing was done; anything else may come from a box on the way."""
+    return (status, "*") in KINDS
+
+
 def explain_refusal(status: int, headers: Mapping[str, str], body: bytes, what: str) -> Fault:
     """A fault from a refusal. The upstream's sentence is not repeated: it may quote what was sent."""
     reason = find_reason(body)
-    kind = KINDS.get((status, reason)) or KINDS.get((status, "*")) or FaultKind.UPSTREAM_ERROR
+    kind = KINDS.get((status, reason)) or KINDS[status, "*"]
     if kind is FaultKind.AUTH_REQUIRED:
         return login_required("Gmail refuses the login, even after renewing it")
     why = f" ({reason})" if reason else ""
     hint = _FORBIDDEN_HINTS.get(reason) if kind is FaultKind.PERMISSION_DENIED else _HINTS.get(kind)
     return Fault(
         kind,
-        f"{what}: {_SENTENCES.get(kind, 'Gmail refused')}, HTTP {status}{why}",
+        f"{what}: {_SENTENCES[kind]}, HTTP {status}{why}",
         hint=hint or "check what the login may do",
         details={"status": status, "reason": reason or None},
         retry_after_seconds=_read_wait(headers) if kind is FaultKind.RATE_LIMITED else None,
@@ -131,17 +136,27 @@ def _read_wait(headers: Mapping[str, str]) -> float | None:
 class AnswerLostError(Exception):
     """The request may have been carried out, and there is no answer that tells."""
 
-    def __init__(self, reason: str, *, late: bool = False) -> None:
+    def __init__(
+        self,
+        reason: str,
+        kind: FaultKind = FaultKind.UPSTREAM_ERROR,
+        *,
+        may_pass: bool = True,
+        status: int | None = None,
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.kind = FaultKind.TIMEOUT if late else FaultKind.UPSTREAM_ERROR
+        self.kind = kind
         """Of the fault it is where the lost answer does no harm."""
+        self.may_pass = may_pass
+        """Whether the same request may well be answered another time."""
+        self.status = status
 
 
 def login_required(message: str) -> Fault:
     return Fault(
         FaultKind.AUTH_REQUIRED,
-        message,
+        f"{message}: run `{LOGIN_COMMAND}`",
         hint=f"a person runs `{LOGIN_COMMAND}` once; this server never opens a browser",
         details={"command": LOGIN_COMMAND},
     )
@@ -173,6 +188,15 @@ def not_sent(record: SendRecord, reason: str) -> Fault:
         f"not sent: {reason}; its draft is still in the account",
         hint="send_email with the same approval sends that very draft",
         details={"send_id": record.send_id, "draft_id": record.draft_id},
+    )
+
+
+def draft_changed(record: SendRecord) -> Fault:
+    return Fault(
+        FaultKind.APPROVAL_REQUIRED,
+        "not sent: its draft in the account was changed after we made it, and nobody approved the change",
+        hint="a person deletes that draft in Gmail, then approves the mail anew, which makes a new draft",
+        details={"reason": "draft_changed", "send_id": record.send_id, "draft_id": record.draft_id},
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from faultless.kit.toolset import Arguments
 from faultless.servers.gmail.compose import check_addresses, check_line, check_some_addresses
@@ -45,6 +45,14 @@ class Letter(_GmailArguments):
     reply_to_message_id: _GmailId | None = None
     """Gmail's id of the message this answers; the reply joins its thread."""
 
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if not self.subject and self.reply_to_message_id is None:
+            raise ValueError("subject may be empty in a reply only")
+        if not self.body and not self.html:
+            raise ValueError("body may be empty beside html only")
+        return self
+
 
 class SendEmail(Letter):
     approval_id: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")] | None = None
@@ -52,6 +60,10 @@ class SendEmail(Letter):
 
 
 class CreateDraft(Letter):
+    pass
+
+
+class CheckEmail(Letter):
     pass
 
 

@@ -24,11 +24,19 @@ class Sent(Answer):
 
 class SendStatus(Answer):
     send_id: str
-    state: Literal["not_sent", "sent", "unknown", "in_progress"]
-    """not_sent: no mail left, sending again is safe. unknown: look into the Sent folder first."""
+    state: Literal["not_sent", "void", "sent", "unknown", "in_progress"]
+    """not_sent: no mail left, sending again is safe. unknown: look into the Sent folder first.
+    void: no mail left, and none will under this id: its draft was changed in the account, or a person
+    settled it. It needs a new approval."""
     message_id: str | None
     thread_id: str | None
     draft_id: str | None
+
+
+class Sendable(Answer):
+    recipients: list[str]
+    """Everybody it would reach, as addresses on the wire."""
+    size_bytes: int
 
 
 class DraftCreated(Answer):

@@ -4,9 +4,10 @@ what happens                                  once()              repeat()
 no connection                                 unavailable         repeated, then unavailable
 the answer is lost, late, cut or not JSON     AnswerLostError     repeated, then upstream_error or timeout
 5xx                                           AnswerLostError     repeated, then upstream_error
+too large, or a status that is no refusal     AnswerLostError     too_large, upstream_error
 401                                           login renewed, one more try, then auth_required (both)
 429, 403 for its rate                         rate_limited        repeated when told, then rate_limited
-any other refusal                             see faults.KINDS    see faults.KINDS
+a refusal                                     see faults.KINDS    see faults.KINDS
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import httpx2
 
 from faultless.contract import Fault, FaultKind
 from faultless.contract.backoff import choose_wait
-from faultless.servers.gmail.faults import AnswerLostError, explain_refusal
+from faultless.servers.gmail.faults import AnswerLostError, explain_refusal, is_refusal
 from faultless.servers.gmail.settings import is_loopback
 
 if TYPE_CHECKING:
@@ -94,8 +95,13 @@ class Rest:
                 return await self.once(request)
             except AnswerLostError as lost:
                 fault = Fault(
-                    lost.kind, f"{request.what}: {lost.reason}", hint="try again; nothing was changed"
+                    lost.kind,
+                    f"{request.what}: {lost.reason}",
+                    hint="try again, or ask for less",
+                    details={"status": lost.status} if lost.status else {},
                 )
+                if not lost.may_pass:
+                    raise fault from lost
             except Fault as refused:
                 if refused.kind not in _REPEATABLE:
                     raise
@@ -146,10 +152,10 @@ async def _read_bounded(answer: httpx2.Response) -> bytes:
     async for chunk in answer.aiter_bytes():
         body += chunk
         if len(body) > _LARGEST_ANSWER_BYTES:
-            raise Fault(
-                FaultKind.TOO_LARGE,
+            raise AnswerLostError(
                 f"Gmail's answer is larger than {_LARGEST_ANSWER_BYTES} bytes",
-                hint="ask for less",
+                FaultKind.TOO_LARGE,
+                may_pass=False,
             )
     return bytes(body)
 
@@ -163,6 +169,8 @@ class _Response:
     def read(self, what: str) -> dict[str, Any]:
         if self.status >= _SERVER_FAILURE:  # it broke, so nobody knows how far it came
             raise AnswerLostError(f"Gmail failed, HTTP {self.status}")
+        if self.status not in _OK and not is_refusal(self.status):
+            raise AnswerLostError(f"the answer was HTTP {self.status}", may_pass=False, status=self.status)
         if self.status not in _OK:
             fault = explain_refusal(self.status, self.headers, self.body, what)
             if fault.kind is FaultKind.RATE_LIMITED and fault.retry_after_seconds is None:

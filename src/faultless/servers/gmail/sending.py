@@ -9,21 +9,21 @@ send -> _send -> _resume        where an earlier attempt stopped, if there was o
 from __future__ import annotations
 
 import secrets
-import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from faultless.approval import ApprovalStore, Content, approval_required
+from faultless.approval import ApprovalStore, Content, SendRecord, SendState, approval_required
 from faultless.contract import Fault, FaultKind
+from faultless.kit import log
 from faultless.servers.gmail import faults
+from faultless.servers.gmail.audit import SENT, AuditJournal
 from faultless.servers.gmail.compose import compose, list_recipients
-from faultless.servers.gmail.delivery import look_up_delivery
+from faultless.servers.gmail.delivery import get_draft, look_up_delivery
 from faultless.servers.gmail.faults import AnswerLostError
-from faultless.servers.gmail.outputs import DraftCreated, SendStatus, Sent
-from faultless.servers.gmail.records import SENT, AuditJournal, SendLedger, SendRecord, State
+from faultless.servers.gmail.outputs import DraftCreated, Sendable, SendStatus, Sent
 from faultless.servers.gmail.rest import Request, within
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from faultless.servers.gmail.mailbox import Mailbox
     from faultless.servers.gmail.rest import Rest
     from faultless.servers.gmail.settings import Settings
+
+_GONE = "the draft is gone"
 
 
 class Sender:
@@ -40,23 +42,28 @@ class Sender:
         self._rest = rest
         self._mailbox = mailbox
         self._settings = settings
-        self._approvals = ApprovalStore(settings.state_folder / "approvals")
-        self._ledger = SendLedger(settings.state_folder / "gmail" / "sends")
+        self._approvals = ApprovalStore(settings.state_folder)
+        self._ledger = self._approvals.ledger
         self._audit = AuditJournal(settings.state_folder / "gmail", settings.max_sends_per_hour)
 
     async def create_draft(self, arguments: Letter) -> DraftCreated:
         content = _read_content(arguments)
         self._settings.require_recipients(list_recipients(content.to, content.cc, content.bcc))
         try:
-            draft = await self._draft(content, secrets.token_hex(16))
+            draft = await self._draft(await self._compose(content, secrets.token_hex(16)))
         except AnswerLostError as lost:
             raise faults.draft_lost(lost) from lost
-        message = draft.get("message") or {}
+        message = draft["message"]
         return DraftCreated(
-            draft_id=str(draft["id"]),
-            message_id=str(message.get("id", "")),
-            thread_id=str(message.get("threadId", "")),
+            draft_id=draft["id"], message_id=message["id"], thread_id=str(message.get("threadId", ""))
         )
+
+    def check(self, arguments: Letter) -> Sendable:
+        """What sending would refuse without asking Gmail is refused here, in the same words."""
+        content = _read_content(arguments)
+        recipients = list_recipients(content.to, content.cc, content.bcc)
+        self._settings.require_recipients(recipients)
+        return Sendable(recipients=recipients, size_bytes=len(compose(content, mark="0" * 32)) * 3 // 4)
 
     async def send(self, arguments: SendEmail) -> Sent:
         """The audit journal sees every attempt, refused ones too."""
@@ -88,18 +95,18 @@ class Sender:
         with self._ledger.hold(send_id) as held:
             if not held:
                 return _status(send_id, "in_progress")
-            record = self._ledger.load(send_id)
-            if record is None:
+            if not self._ledger.has(send_id):
                 self._require_approved(send_id)
-                return _status(send_id, "not_sent")
-            if record.state is State.SENT:
-                return _status(send_id, "sent", record)
+                return _status(send_id, "unknown")
+            record = self._ledger.load(send_id)
+            if record.state in {SendState.SENT, SendState.VOID}:
+                return _status(send_id, record.state.value, record)
             if not record.draft_id:
                 return _status(send_id, "not_sent", record)
             delivery = await look_up_delivery(self._rest, record, self._settings.timeout_seconds)
             if delivery.state == "sent":
                 record = self._record_sent(record, delivery.message_id, delivery.thread_id)
-            return _status(send_id, delivery.state, record)
+            return _status(send_id, "void" if delivery.state == "changed" else delivery.state, record)
 
     def _require_approval(self, approval_id: str | None, content: Content) -> None:
         if approval_id is not None:
@@ -127,7 +134,7 @@ class Sender:
                     details={"send_id": send_id},
                 )
             record = await self._resume(send_id, content)
-            if record.state is not State.SENT:
+            if record.state is not SendState.SENT:
                 record = await self._advance(record, content)
             return Sent(
                 message_id=record.message_id,
@@ -137,50 +144,68 @@ class Sender:
             )
 
     async def _resume(self, send_id: str, content: Content) -> SendRecord:
-        """Where an earlier attempt left off, if there was one."""
+        """Where an earlier attempt left off, if there was one. An approval has a record from the start."""
+        if not self._approvals.has(send_id) and not self._ledger.has(send_id):
+            return self._ledger.claim(send_id, content.digest())
         record = self._ledger.load(send_id)
-        if record is None:
-            fresh = SendRecord(send_id, content.digest(), secrets.token_hex(16), time.time())
-            return self._ledger.save(fresh)
-        if record.state is State.SENT or not record.draft_id:
+        if record.state is SendState.VOID:
+            raise approval_required("a person found that this mail did not leave; approve it anew", "void")
+        if record.state is SendState.SENT or not record.draft_id:
             return record
         return await self._resolve_unknown(record)
 
     async def _advance(self, record: SendRecord, content: Content) -> SendRecord:
+        message = await self._compose(content, record.mark, record)
         if not record.draft_id:
-            record = await self._make_draft(record, content)
-        record = self._ledger.save(replace(record, state=State.SENDING))
-        request = Request("send the email", "POST", "drafts/send", body={"id": record.draft_id})
+            record = await self._make_draft(record, message)
+        if await self._is_gone(record):  # somebody sent or deleted it
+            return self._require_sent(await self._resolve_unknown(record, _GONE), _GONE)
+        record = self._ledger.save(replace(record, state=SendState.SENDING))
+        # With its text, which takes the place of what stands there: nothing slips in after the comparison.
+        body = {"id": record.draft_id, "message": message}
         try:
-            message = await self._ask_once(request)
+            sent = await self._ask_once(Request("send the email", "POST", "drafts/send", body=body))
+            return self._record_sent(record, _read_id(sent), str(sent.get("threadId") or ""))
         except AnswerLostError as lost:
             reason = lost.reason
         except Fault as fault:
             if fault.kind is not FaultKind.NOT_FOUND:
-                self._ledger.save(replace(record, state=State.DRAFTED))
+                self._ledger.save(replace(record, state=SendState.DRAFTED))
                 raise faults.add_send_ids(fault, record) from fault
-            reason = "the draft is gone"  # somebody sent or deleted it
-        else:
-            return self._record_sent(record, str(message.get("id", "")), str(message.get("threadId", "")))
-        resolved = await self._resolve_unknown(record, reason)
-        if resolved.state is not State.SENT:
-            raise faults.not_sent(record, reason)
-        return resolved
+            reason = _GONE
+        return self._require_sent(await self._resolve_unknown(record, reason), reason)
 
-    async def _make_draft(self, record: SendRecord, content: Content) -> SendRecord:
+    async def _is_gone(self, record: SendRecord) -> bool:
+        """Whether the draft is; one that was changed since we made it is approval_required."""
         try:
-            draft = await self._draft(content, record.mark)
+            with within(self._settings.timeout_seconds, "comparing the draft"):
+                found = await get_draft(self._rest, record)
+        except Fault as fault:
+            raise faults.add_send_ids(fault, record) from fault
+        if found is not None and found != record.draft_message_id:
+            raise faults.draft_changed(record)
+        return found is None
+
+    @staticmethod
+    def _require_sent(record: SendRecord, reason: str) -> SendRecord:
+        if record.state is not SendState.SENT:
+            raise faults.not_sent(record, reason)
+        return record
+
+    async def _make_draft(self, record: SendRecord, message: dict[str, Any]) -> SendRecord:
+        try:
+            draft = await self._draft(message)
         except AnswerLostError as lost:
             raise faults.add_send_ids(faults.draft_lost(lost), record) from lost
         except Fault as fault:
             raise faults.add_send_ids(fault, record) from fault
-        message = draft.get("message") or {}
+        made = draft["message"]
         drafted = replace(
             record,
-            state=State.DRAFTED,
-            draft_id=str(draft["id"]),
-            draft_message_id=str(message.get("id", "")),
-            thread_id=str(message.get("threadId", "")),
+            state=SendState.DRAFTED,
+            draft_id=draft["id"],
+            draft_message_id=made["id"],
+            thread_id=str(made.get("threadId", "")),
         )
         return self._ledger.save(drafted)
 
@@ -191,31 +216,42 @@ class Sender:
             return self._record_sent(record, delivery.message_id, delivery.thread_id)
         if delivery.state == "unknown":
             raise faults.outcome_unknown(record, reason)
-        return self._ledger.save(replace(record, state=State.DRAFTED))
+        if delivery.state == "changed":
+            raise faults.draft_changed(record)
+        return self._ledger.save(replace(record, state=SendState.DRAFTED))
 
     def _record_sent(self, record: SendRecord, message_id: str, thread_id: str) -> SendRecord:
-        sent_at = datetime.now(UTC).isoformat(timespec="seconds")
-        return self._ledger.save(
-            replace(
-                record,
-                state=State.SENT,
-                message_id=message_id,
-                thread_id=thread_id or record.thread_id,
-                sent_at=sent_at,
-            )
+        sent = replace(
+            record,
+            state=SendState.SENT,
+            message_id=message_id,
+            thread_id=thread_id or record.thread_id,
+            sent_at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
+        try:
+            return self._ledger.save(sent)
+        except Fault as fault:  # it left all the same; the record still says to look it up
+            log.error("a mail left and its record could not be written", reason=fault.message)
+            return sent
 
-    async def _draft(self, content: Content, mark: str) -> dict[str, Any]:
+    async def _compose(self, content: Content, mark: str, record: SendRecord | None = None) -> dict[str, Any]:
+        """The message as Gmail takes it."""
         original = None
         if content.thread:
-            with within(self._settings.timeout_seconds, "reading the message to answer"):
-                original = await self._mailbox.get_original(content.thread)
-        body: dict[str, Any] = {"raw": compose(content, mark=mark, original=original)}
+            try:
+                with within(self._settings.timeout_seconds, "reading the message to answer"):
+                    original = await self._mailbox.get_original(content.thread)
+            except Fault as fault:
+                raise (faults.add_send_ids(fault, record) if record else fault) from fault
+        message: dict[str, Any] = {"raw": compose(content, mark=mark, original=original)}
         if original is not None and original.thread_id:
-            body["threadId"] = original.thread_id
-        draft = await self._ask_once(Request("make a draft", "POST", "drafts", body={"message": body}))
-        if not draft.get("id"):
-            raise AnswerLostError("Gmail's answer names no draft")
+            message["threadId"] = original.thread_id
+        return message
+
+    async def _draft(self, message: dict[str, Any]) -> dict[str, Any]:
+        draft = await self._ask_once(Request("make a draft", "POST", "drafts", body={"message": message}))
+        _read_id(draft)
+        _read_id(draft.get("message"))
         return draft
 
     async def _ask_once(self, request: Request) -> dict[str, Any]:
@@ -224,8 +260,16 @@ class Sender:
                 return await self._rest.once(request)
         except TimeoutError as late:
             raise AnswerLostError(
-                f"Gmail did not answer within {self._settings.timeout_seconds:g} s", late=True
+                f"Gmail did not answer within {self._settings.timeout_seconds:g} s", FaultKind.TIMEOUT
             ) from late
+
+
+def _read_id(answer: object) -> str:
+    """A success that does not name what was made is no answer."""
+    found = answer.get("id") if isinstance(answer, dict) else None
+    if not isinstance(found, str) or not found:
+        raise AnswerLostError("Gmail's answer names nothing that was made")
+    return found
 
 
 def _read_content(arguments: Letter) -> Content:

@@ -108,6 +108,12 @@ def _add_sending(toolset: Toolset, settings: Settings, sender: Sender) -> None:
         settings.require_changes("create_draft")
         return await sender.create_draft(arguments)
 
+    @toolset.tool(read_only=True, idempotent=True, destructive=False, open_world=False)
+    async def check_email(arguments: inputs.CheckEmail) -> outputs.Sendable:
+        """Say whether send_email would take this mail once it is approved; asks nobody, sends nothing."""
+        settings.require_sending("send_email")
+        return sender.check(arguments)
+
     @toolset.tool(read_only=False, idempotent=False, destructive=True, open_world=True)
     async def send_email(arguments: inputs.SendEmail) -> outputs.Sent:
         """Send a mail that a person approved, at most once; the same approval id gives the same answer."""
@@ -119,5 +125,5 @@ def _add_sending(toolset: Toolset, settings: Settings, sender: Sender) -> None:
         """Find out whether a mail left, for instance after outcome_unknown; sends nothing."""
         return await sender.get_status(arguments.send_id)
 
-    for name in ("create_draft", "send_email"):
+    for name in ("create_draft", "check_email", "send_email"):
         toolset.tools[name] = hide_text(toolset.tools[name])

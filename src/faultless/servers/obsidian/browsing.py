@@ -11,7 +11,7 @@ from faultless.contract.text import find_near
 from faultless.servers.obsidian import scope
 from faultless.servers.obsidian.links import links_in
 from faultless.servers.obsidian.markdown import is_under
-from faultless.servers.obsidian.note import Note
+from faultless.servers.obsidian.note import Note, decode
 from faultless.servers.obsidian.outputs import (
     BackLink,
     BrokenLink,
@@ -66,12 +66,18 @@ def list_notes(vault: Vault, arguments: ListNotes) -> NoteList:
         rest = [path for path in paths if path > after] if after else paths
         shown = rest[: arguments.limit]
         dates = {path: index.catalog.notes[path].modified_ns for path in shown}
-    notes = [
-        ListedNote(path=path, snippet=_cut_opening(_read(vault, path)), modified=moment(dates[path]))
-        for path in shown
-    ]
+    notes = [_describe_listed(vault, path, dates[path]) for path in shown]
     more = write_cursor(shown[-1]) if len(rest) > len(shown) else None
     return NoteList(notes=notes, count=len(paths), folders=folders, next_cursor=more)
+
+
+def _describe_listed(vault: Vault, path: str, modified_ns: int) -> ListedNote:
+    snippet, unreadable = "", None
+    try:
+        snippet = _cut_opening(decode(vault.store.read(path).data).readable_text)
+    except Fault as fault:
+        unreadable = fault.message
+    return ListedNote(path=path, snippet=snippet, modified=moment(modified_ns), unreadable=unreadable)
 
 
 def search_notes(vault: Vault, arguments: SearchNotes) -> SearchResult:

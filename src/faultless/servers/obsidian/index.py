@@ -18,7 +18,7 @@ from urllib.parse import quote
 from faultless.contract import Fault, Json
 from faultless.servers.obsidian.catalog import Catalog
 from faultless.servers.obsidian.files import Tree, read_at
-from faultless.servers.obsidian.links import CANVAS_SUFFIX
+from faultless.servers.obsidian.links import BASE_SUFFIX, CANVAS_SUFFIX
 from faultless.servers.obsidian.markdown import find_tags
 from faultless.servers.obsidian.note import Note, decode, read_quickly
 
@@ -109,7 +109,7 @@ class Index:
             quote(stem, safe=""),
             stem.replace("'", "''"),
         }
-        found = {other for other in self.catalog.others if other.endswith(CANVAS_SUFFIX)}
+        found = {other for other in self.catalog.others if other.endswith((CANVAS_SUFFIX, BASE_SUFFIX))}
         for spelling in spellings:
             found |= self.texts.find(fold_text(spelling)).bodies
         return sorted(found)

@@ -22,6 +22,7 @@ class Operation(StrEnum):
     REPLACE = "replace"
     INSERT_BEFORE = "insert_before"
     INSERT_AFTER = "insert_after"
+    REMOVE = "remove"
 
 
 class TargetKind(StrEnum):
@@ -58,8 +59,8 @@ class PatchNote(Arguments):
     target_type: Annotated[TargetKind, Field(strict=False)]
     target: Stripped = ""
     """A heading (`Tasks`, or `Day::Tasks` where it stands twice), a block id, or a frontmatter key."""
-    content: JsonValue
-    """Text; for a frontmatter key any value."""
+    content: JsonValue = None
+    """Text; for a frontmatter key any value, and none to remove it."""
     subsections: bool = True
     """Whether a heading's section reaches over its subheadings."""
     create_missing: bool = False

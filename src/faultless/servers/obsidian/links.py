@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 CANVAS_SUFFIX = ".canvas"
+BASE_SUFFIX = ".base"
 _WIKI = re.compile(r"(!?)\[\[([^\[\]\n|#^]*)([#^][^\[\]\n|]*)?(\\?\|(?:[^\n\[\]]|\[(?!\[)|\](?!\]))*)?\]\]")
 _INLINE = re.compile(r"\](\()[ \t]*(?:<([^<>\n]*)>|([^\s<>()]*(?:\([^\s<>()]*\)[^\s<>()]*)*))")
 _DEFINITION = re.compile(r"^ {0,3}\[(?!\^)[^\]\n]+\]:()[ \t]*(?:<([^<>\n]*)>|(\S+))", re.MULTILINE)
 _CANVAS = re.compile(r'"file"\s*:\s*"((?:[^"\\\n]|\\.)*)"')
+# In a base: link("Note"), file.hasLink('Note'), the quotes written as the YAML around them needs.
+_BASE = re.compile(r"\b(?:link|hasLink)\(\s*(\\?\"|''?)((?!\[\[)[^\"'\\\n]+)\1")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 
 
@@ -30,6 +33,7 @@ class LinkStyle(StrEnum):
     EMBED = "embed"
     MARKDOWN = "markdown"
     CANVAS = "canvas"
+    BASE = "base"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,8 @@ def links_in(path: str, text: str) -> list[Link]:
     """The links of a note or canvas, as the reader of its YAML would see them."""
     if path.endswith(CANVAS_SUFFIX):
         return find_canvas_links(text)
+    if path.endswith(BASE_SUFFIX):
+        return find_base_links(text)
     links = find_links(text)
     if not text.startswith("---") or not any("''" in link.target for link in links):
         return links
@@ -81,6 +87,15 @@ def find_canvas_links(text: str) -> list[Link]:
         written = match[1]
         target = written.replace("\\/", "/").replace('\\"', '"').replace("\\\\", "\\")
         found.append(Link(LinkStyle.CANVAS, target, "", written, *match.span(1)))
+    return sorted(found, key=lambda link: link.start)
+
+
+def find_base_links(text: str) -> list[Link]:
+    """A base names notes in the calls of its formulas and filters, and in wikilinks."""
+    calls = (
+        Link(LinkStyle.BASE, match[2].strip(), "", match[2], *match.span(2)) for match in _BASE.finditer(text)
+    )
+    found = [*_wikilinks(text), *(link for link in calls if not _SCHEME.match(link.target))]
     return sorted(found, key=lambda link: link.start)
 
 

@@ -24,6 +24,8 @@ _UNKNOWN_ENCODING = "unknown"
 _FENCED = re.compile(r"\A(---[ \t]*\r?\n)((?:.*?\r?\n)??)(---[ \t]*(?:\r?\n|\Z))", re.DOTALL)
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _NEWLINE = re.compile(r"\r?\n")
+# Anchors may explode, tags and templates are not for the quick reader.
+_NEEDS_CARE = ("&", "*", "!", "{{", "<%")
 # A scalar or a list between fences is prose between two rules; a mapping or nonsense is frontmatter.
 _LOOKS_LIKE_FIELD = re.compile(r"^ *(?:[^\s#\-][^\n]*?:(?:\s|$)|\?\s)", re.MULTILINE)
 
@@ -38,6 +40,8 @@ class Decoded(NamedTuple):
     mark: bytes
     encoding: str
     text: str
+    has_bare_returns: bool = False
+    """Lines end in a carriage return alone, as on an old Mac; the text has newlines in their place."""
 
     @property
     def readable_text(self) -> str:
@@ -46,6 +50,7 @@ class Decoded(NamedTuple):
 
     def encode(self, text: str) -> bytes:
         """Another text in the same encoding."""
+        text = text.replace("\n", "\r") if self.has_bare_returns else text
         if self.encoding.startswith("utf-16"):
             return self.mark + text.encode(self.encoding)
         return self.mark + text.encode("utf-8", "surrogateescape")
@@ -53,6 +58,13 @@ class Decoded(NamedTuple):
 
 def decode(data: bytes) -> Decoded:
     """What does not come back to the same bytes is of unknown encoding."""
+    found = _decode(data)
+    if "\r" in found.text and "\n" not in found.text:
+        return found._replace(text=found.text.replace("\r", "\n"), has_bare_returns=True)
+    return found
+
+
+def _decode(data: bytes) -> Decoded:
     for mark, encoding in _MARKS.items():
         if data.startswith(mark):
             with suppress(UnicodeDecodeError):
@@ -79,11 +91,13 @@ class Note:
     yaml: str
     closing: str
     body: str
+    has_bare_returns: bool = False
 
     @classmethod
     def parse(cls, data: bytes) -> Note:
         decoded = decode(data)
-        return cls.of_text(decoded.text, decoded.mark, decoded.encoding)
+        note = cls.of_text(decoded.text, decoded.mark, decoded.encoding)
+        return replace(note, has_bare_returns=decoded.has_bare_returns)
 
     @classmethod
     def of_text(cls, text: str, mark: bytes = b"", encoding: str = "utf-8") -> Note:
@@ -100,6 +114,13 @@ class Note:
     def fields(self) -> dict[str, Json]:
         """The frontmatter, exactly; a parse_error counts lines from the top of the note."""
         return read_fields(self.yaml, first_line=2)
+
+    @property
+    def template(self) -> str | None:
+        """The frontmatter as written, where its placeholders keep it from being YAML."""
+        from faultless.servers.obsidian import yaml_text  # noqa: PLC0415 - slow to import
+
+        return self.yaml if yaml_text.is_template(self.yaml) else None
 
     @property
     def has_readable_fields(self) -> bool:
@@ -127,10 +148,11 @@ class Note:
         return text if newline is None else _NEWLINE.sub(lambda _: newline, text)
 
     def encode(self) -> bytes:
+        text = self.text.replace("\n", "\r") if self.has_bare_returns else self.text
         if self.encoding == _UNKNOWN_ENCODING:
-            return self.text.encode("utf-8", "surrogateescape")
+            return text.encode("utf-8", "surrogateescape")
         try:
-            return self.mark + self.text.encode(self.encoding)
+            return self.mark + text.encode(self.encoding)
         except UnicodeEncodeError as error:
             raise Fault(
                 FaultKind.INVALID_PARAMS,
@@ -153,6 +175,9 @@ class Note:
             )
             return replace(self, yaml=yaml, closing=closing)
         return replace(self, opening=f"---{newline}", yaml=yaml, closing=f"---{newline}")
+
+    def without_field(self, name: str) -> Note:
+        return replace(self, yaml=remove_field(self.yaml, name, newline=self.newline or "\n"))
 
     def fenced(self) -> Note:
         """A body that would itself read as frontmatter gets an empty block before it, so it stays a body.
@@ -187,7 +212,7 @@ def read_fields(text: str, *, first_line: int = 1) -> dict[str, Json]:
 def read_quickly(text: str) -> dict[str, Json]:
     """The fields for filters, a hundred times faster than `read_fields`; corrupt YAML has none."""
     try:
-        if "&" in text or "*" in text or "!" in text:  # anchors may explode and tags need care
+        if any(sign in text for sign in _NEEDS_CARE):
             return read_fields(text)
         found = yaml12.parse_yaml(text)
     except (Fault, ValueError):
@@ -200,6 +225,12 @@ def edit_fields(text: str, wanted: Mapping[str, Json], *, keep_others: bool, new
     from faultless.servers.obsidian import yaml_text  # noqa: PLC0415 - as above
 
     return yaml_text.edit_fields(text, wanted, keep_others=keep_others, newline=newline)
+
+
+def remove_field(text: str, name: str, *, newline: str = "\n") -> str:
+    from faultless.servers.obsidian import yaml_text  # noqa: PLC0415 - as above
+
+    return yaml_text.remove_field(text, name, newline=newline)
 
 
 def _plain(value: object) -> Json:

@@ -24,6 +24,8 @@ class Health(Answer):
 class NoteAnswer(Answer):
     path: str
     frontmatter: dict[str, JsonValue]
+    template: str | None
+    """The frontmatter as written, where `{{date}}` or the like keeps it from being YAML."""
     body: str
     version: str
     """Pass it as `if_version` to change exactly this state."""
@@ -62,6 +64,8 @@ class ListedNote(Answer):
     path: str
     snippet: str
     modified: str
+    unreadable: str | None
+    """Why there is no snippet, where the note is there and cannot be read."""
 
 
 class NoteList(Answer):

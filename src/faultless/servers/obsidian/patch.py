@@ -27,6 +27,14 @@ _LOWEST_LEVEL = 6
 
 
 def apply_patch(note: Note, patch: PatchNote) -> Note:
+    if patch.operation is Operation.REMOVE:
+        if patch.target_type is not TargetKind.FRONTMATTER:
+            raise Fault(
+                FaultKind.INVALID_PARAMS,
+                "remove takes a frontmatter key away and nothing else",
+                hint="use replace with an empty content",
+            )
+        return note.without_field(patch.target)
     if patch.target_type is TargetKind.FRONTMATTER:
         return note.with_fields({patch.target: _new_value(note, patch)}, keep_others=True)
     if not isinstance(patch.content, str):

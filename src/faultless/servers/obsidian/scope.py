@@ -19,6 +19,13 @@ NOTE_SUFFIX = ".md"
 _APPROVAL_FOLDERS = ("Approved", "Done", "Rejected")
 # Broken on some system the vault may be synced to, or unable to stand in a link.
 _BAD_IN_NAMES = re.compile(r'[\\:*?"<>|#^\[\]\x00-\x1f\x7f]')
+# Not seen, or seen as a space: direction marks, zero-width letters, fillers, tags, foreign spaces at an end.
+_DECEIVES = re.compile(
+    "[\u00ad\u061c\u115f\u1160\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\u2800\u3164\ufeff\uffa0\U000e0000-\U000e007f]"
+    r"|^[^\S ]|[^\S ](?:\.\w+)?$"
+)
+# Letters of other scripts that look like those of the folders' names.
+_LOOKALIKES = str.maketrans("арегсоԁіјптνοαετ", "apercodijntvoaet")
 _NOT_UTF8 = re.compile("[\ud800-\udfff]")  # how Python shows a byte of a name that is not UTF-8
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?\Z", re.IGNORECASE)
 _GLOB = re.compile(r"\*\*/|\*\*|\*|\?|\[[^\]]+\]")
@@ -109,8 +116,10 @@ class Scope:
 
 
 def require_good_name(path: str) -> None:
-    """A new name must work on every system and inside a link."""
+    """A new name must work on every system and inside a link, and must not pass for another."""
     for part in path.split("/"):
+        if _DECEIVES.search(part) or _looks_approved(part):
+            raise refused(path, f"the name {part!a} would pass for another one", "choose a plain name")
         bad = _BAD_IN_NAMES.search(part)
         stem = part.rpartition(".")[0] or part
         reserved = (
@@ -127,6 +136,14 @@ def require_good_name(path: str) -> None:
                 f"the name {part!r} holds {what}, which breaks links or other systems",
                 hint="leave it out of the name",
             )
+
+
+def _looks_approved(part: str) -> bool:
+    """Whether a person would take it for a folder where approvals live, and a computer would not."""
+    plain = unicodedata.normalize("NFKD", part).casefold().translate(_LOOKALIKES)
+    letters = "".join(letter for letter in plain if letter.isalpha())
+    names = {name.lower() for name in _APPROVAL_FOLDERS}
+    return letters in names and fold_name(part) not in names and not part.isascii()
 
 
 def locate(root: Root, given: str) -> str:

@@ -121,6 +121,7 @@ class Vault:
         return NoteAnswer(
             path=path,
             frontmatter=fields,
+            template=note.template,
             body=note.readable_body,
             version=version,
             modified=moment(content.status.st_mtime_ns),

@@ -19,8 +19,10 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from faultless.contract import Fault, FaultKind, Json
+from faultless.contract.text import find_near
 from faultless.servers.obsidian import faults
 from faultless.servers.obsidian.markdown import Splice, apply_splices
+from faultless.servers.obsidian.templates import Template, has_placeholders
 
 _MOST_NODES = 20_000
 _MOST_CHARACTERS = 1 << 20
@@ -39,16 +41,70 @@ _QUIET_LINE = re.compile(r"( *)(?:#.*)?\r?\n?\Z")
 
 def read_fields(text: str, *, first_line: int = 1) -> dict[str, Json]:
     """The fields as JSON; dates are their text, what JSON lacks (.inf, binary) is its text too."""
+    try:
+        return _read_plain(text, first_line)
+    except Fault as corrupt:
+        if not has_placeholders(text):
+            raise
+        template = Template(text)
+        try:
+            return template.unmask_fields(_read_plain(template.masked, first_line))
+        except Fault:
+            raise corrupt from None
+
+
+def is_template(text: str) -> bool:
+    """Whether only its placeholders keep it from being YAML."""
+    try:
+        _read_plain(text, 1)
+    except Fault:
+        return has_placeholders(text)
+    return False
+
+
+def _read_plain(text: str, first_line: int) -> dict[str, Json]:
     root = _compose(text, first_line=first_line)
     return {} if root is None else _Reader(first_line).mapping(root)
 
 
 def edit_fields(text: str, wanted: Mapping[str, Json], *, keep_others: bool, newline: str = "\n") -> str:
     """Set the wanted fields. What comes out is read back: it holds exactly the fields asked for."""
+    if keep_others and is_template(text):
+        template = Template(text)
+        return template.unmask(_edit(template.masked, template.mask_fields(wanted), newline=newline))
+    return _edit(text, wanted, keep_others=keep_others, newline=newline)
+
+
+def remove_field(text: str, name: str, *, newline: str = "\n") -> str:
+    """Without this one; every other byte stays."""
+    fields = read_fields(text)
+    if name not in fields:
+        near = find_near(name, fields, cutoff=0.4)
+        raise Fault(
+            FaultKind.NOT_FOUND,
+            f"the note has no frontmatter key {name!r}",
+            hint=f"did you mean {near[0]!r}?" if near else "read the note to see what it has",
+            details={"candidates": list[Json](near)},
+        )
+    if not is_template(text):
+        return _edit(text, {}, removed=name, newline=newline)
+    template = Template(text)
+    return template.unmask(_edit(template.masked, {}, removed=template.mask(name), newline=newline))
+
+
+def _edit(
+    text: str,
+    wanted: Mapping[str, Json],
+    *,
+    keep_others: bool = True,
+    removed: str | None = None,
+    newline: str,
+) -> str:
     old = read_fields(text) if keep_others else _read_or_none(text)
     if old is None:
         return _emit_all(wanted, newline)
     target = {**old, **wanted} if keep_others else dict(wanted)
+    target = {name: value for name, value in target.items() if name != removed}
     if is_same_value(old, target):
         return text
     root = _compose(text)

@@ -85,14 +85,28 @@ class Account:
             "message": {"id": stored.id, "threadId": stored.thread_id, "labelIds": ["DRAFT"]},
         }
 
+    def edit_draft(self, draft_id: str, old: bytes, new: bytes) -> None:
+        """As a person does in the browser: the draft keeps its id, its message gets another."""
+        with self.lock:
+            draft = self.messages.pop(self.drafts[draft_id])
+            assert old in draft.raw
+            self.drafts[draft_id] = self.receive(
+                draft.raw.replace(old, new), "DRAFT", thread_id=draft.thread_id
+            ).id
+
     def send_draft(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The draft goes, and a message with a new id and a new Message-ID comes."""
+        """The draft goes, and a message with a new id and a new Message-ID comes.
+
+        A message in the request takes the place of the draft's.
+        """
         with self.lock:
             message_id = self.drafts.pop(body.get("id", ""), None)
             if message_id is None:
                 raise RefusedError(404, "notFound")
             draft = self.messages.pop(message_id)
-            sent = self.receive(_stamp(draft.raw, self.new_id()), "SENT", thread_id=draft.thread_id)
+            given = (body.get("message") or {}).get("raw")
+            raw = base64.urlsafe_b64decode(given) if given else draft.raw
+            sent = self.receive(_stamp(raw, self.new_id()), "SENT", thread_id=draft.thread_id)
             self.delivered.append(sent)
             return {"id": sent.id, "threadId": sent.thread_id, "labelIds": ["SENT"]}
 

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 STALL_SECONDS = 60.0
+OVERSIZED_BYTES = (64 << 20) + 1
+LYING_SUCCESS = {
+    "garbage": (200, b"<html>" + b"not JSON " * 3),
+    "silent": (204, b""),
+    "nameless": (200, b"{}"),
+    "foreign": (408, b"a proxy gave up"),
+}
+"""Answers that come after the request was carried out and do not say so."""
 
 
 class FakeGmail:
@@ -127,8 +135,12 @@ class _Connection(BaseHTTPRequestHandler):
             return
         if trouble.how in {"stall", "stall_after"}:
             self.server.fake.released.wait(STALL_SECONDS)
-        if trouble.how == "garbage":
-            self._send(200, b"<html>" + b"not JSON " * 3, {})
+        if trouble.how in LYING_SUCCESS:
+            status, lie = LYING_SUCCESS[trouble.how]
+            self._send(status, lie, {})
+            return
+        if trouble.how == "oversized":
+            self._send(200, data.ljust(OVERSIZED_BYTES), {})
             return
         if trouble.how == "truncate":
             self._send(200, data[: len(data) // 2], {"Content-Length": str(len(data))})

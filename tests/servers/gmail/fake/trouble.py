@@ -11,7 +11,19 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Trouble:
-    how: Literal["refuse", "drop_before", "drop_after", "stall", "stall_after", "truncate", "garbage"]
+    how: Literal[
+        "refuse",
+        "drop_before",
+        "drop_after",
+        "stall",
+        "stall_after",
+        "truncate",
+        "garbage",
+        "silent",
+        "nameless",
+        "oversized",
+        "foreign",
+    ]
     status: int = 0
     reason: str = ""
     headers: dict[str, str] = field(default_factory=dict)

@@ -1,30 +1,17 @@
-"""What is written down about sends: how far each one came (ledger), and every attempt (audit journal).
-
-The ledger is written before the next step is taken.
-
-state     meaning                                             so after a crash
-claimed   nothing has been asked of Gmail that sends          begin again
-drafted   a draft exists; nobody was asked to send it         look up its delivery, then go on with that draft
-sending   Gmail was asked to send the draft                   look up its delivery, never send blindly
-sent      it left                                             answer as before
-"""
+"""The audit journal: every attempt to send, before and after it."""
 
 from __future__ import annotations
 
-import json
 import secrets
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from faultless.contract import Fault, FaultKind
-from faultless.durable import append_line, lock, read_lines, write_atomically
+from faultless.durable import append_line, lock, read_lines
 from faultless.kit import log
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from faultless.contract import Json
@@ -33,63 +20,6 @@ SENT = "sent"
 """The outcome of an attempt, in the audit journal; failures go by the name of their kind."""
 _MAY_HAVE_LEFT = frozenset({SENT, FaultKind.OUTCOME_UNKNOWN.value})
 _HOUR = timedelta(hours=1)
-
-
-class State(StrEnum):
-    CLAIMED = "claimed"
-    DRAFTED = "drafted"
-    SENDING = "sending"
-    SENT = "sent"
-
-
-@dataclass(frozen=True, slots=True)
-class SendRecord:
-    send_id: str
-    digest: str
-    mark: str
-    """What the message carries, to be recognised by."""
-    started_at: float
-    """Seconds since the epoch."""
-    state: State = State.CLAIMED
-    draft_id: str = ""
-    draft_message_id: str = ""
-    """Of the draft; the message that leaves may keep it."""
-    thread_id: str = ""
-    message_id: str = ""
-    sent_at: str = ""
-
-
-class SendLedger:
-    """One file per send. Only who holds the send may go on with it."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def hold(self, send_id: str) -> AbstractContextManager[bool]:
-        return lock(self._folder / f"{send_id}.lock", wait=False)
-
-    def load(self, send_id: str) -> SendRecord | None:
-        try:
-            text = self._path(send_id).read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return None
-        try:
-            fields = json.loads(text)
-            return SendRecord(**(fields | {"state": State(fields["state"])}))
-        except (ValueError, TypeError, KeyError):
-            raise Fault(
-                FaultKind.OUTCOME_UNKNOWN,
-                "the record of this send cannot be read, so nobody knows how far it came",
-                hint="look into the account's Sent folder, then approve the mail anew if it is not there",
-                details={"send_id": send_id},
-            ) from None
-
-    def save(self, record: SendRecord) -> SendRecord:
-        write_atomically(self._path(record.send_id), json.dumps(asdict(record)) + "\n")
-        return record
-
-    def _path(self, send_id: str) -> Path:
-        return self._folder / f"{send_id}.json"
 
 
 class AuditJournal:
