@@ -69,11 +69,19 @@ def read_language(source: Source) -> Language:
     require_sealed(source.tree)
     language = Language()
     own = _own_exceptions(source.tree) | _own_enums(source.tree)
+    guards = _main_guards(source.tree)
     for tree, offset in [(source.tree, 0), *hidden_code(source.tree)]:
         for node in ast.walk(tree):
-            _look_for_doubts(node, getattr(node, "lineno", 1) + offset, language, own)
+            if id(node) not in guards:
+                _look_for_doubts(node, getattr(node, "lineno", 1) + offset, language, own)
     _look_at_state(source.tree, language)
     return language
+
+
+def _main_guards(tree: ast.Module) -> set[int]:
+    """`if __name__ == "__main__"`: the code is loaded as a module, as it is by all who call a function."""
+    tests = [node.test for node in tree.body if isinstance(node, ast.If)]
+    return {id(inner) for test in tests for inner in ast.walk(test) if getattr(inner, "id", "") == "__name__"}
 
 
 def _look_for_doubts(  # noqa: C901, PLR0912 - one row a kind of node
@@ -95,6 +103,10 @@ def _look_for_doubts(  # noqa: C901, PLR0912 - one row a kind of node
             for inner in ast.walk(part)
         ):
             language.doubt(line, "leaves a finally block early")
+        case ast.Try() if any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in ast.walk(node)):
+            language.doubt(line, "yields inside try, where closing the generator early may do something else")
+        case ast.Name(id=name, ctx=ast.Load()) if is_dunder(name) and name not in {"__old__", "__return__"}:
+            language.doubt(line, f"reads {name}, which depends on how the code is run")
         case (
             ast.With()
             | ast.AsyncWith()
