@@ -87,8 +87,8 @@ _TYPES: dict[str, Any] = {
     "tuple[bool]": tuple[bool, bool],
 }
 _PATHS = 30
-_SECONDS = 1.0
-_MOST_INPUTS = 14
+_SECONDS = 0.5
+_MOST_INPUTS = 8
 
 
 def draw_inputs(kinds: list[str]) -> list[tuple[Any, ...]]:

@@ -76,11 +76,10 @@ len(a) | str list[int] list[str] list[bool]
 a[b] | str list[int] list[str] list[bool] | int
 a[b:] | str list[int] list[str] | int
 a[:b] | str list[int] list[str] | int
-a in b | str | str
 f'{a}' | str
 a in b | int | tuple[int] list[int]
 a in b | str | tuple[str]
-a not in b | int | tuple[int] list[int]
+a not in b | int | tuple[int]
 a not in b | str | tuple[str]
 a == b | tuple[int] | tuple[int]
 a == b | tuple[bool] | tuple[bool]
@@ -92,9 +91,6 @@ range(a) | int
 range(a, b) | int | int
 [x for x in a] | tuple[int] list[int] range
 a.startswith(b) | str | str
-a.endswith(b) | str | str
-a.removeprefix(b) | str | str
-a.removesuffix(b) | str | str
 """
 _LANGUAGE = """
 an attribute of its own object

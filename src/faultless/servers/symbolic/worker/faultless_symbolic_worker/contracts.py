@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 import re
 import sys
-import types
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -61,7 +61,7 @@ def read_docstring(function: Callable[..., Any], node: Function, *, traced: bool
     """
     text, first_line = _docstring(node)
     contract = Contract("pep316")
-    namespace = function.__globals__ if isinstance(function, types.FunctionType) else {}
+    namespace: dict[str, Any] = getattr(inspect.unwrap(function), "__globals__", {})
     names = [argument.arg for argument in _arguments(node)]
     for offset, line in enumerate(text.splitlines()):
         clause = _CLAUSE.match(line)

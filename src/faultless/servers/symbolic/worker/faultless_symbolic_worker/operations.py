@@ -137,8 +137,9 @@ class Ledger:
 
     def note(self, line: int, operation: str, *operands: object) -> None:
         key = (operation, tuple(kind_of(item) for item in operands))
-        if len(self.notes) < _MOST_NOTES:
-            self.notes.setdefault(key, line)
+        if len(self.notes) > _MOST_NOTES:
+            key = ("more operations than can be told", ())
+        self.notes.setdefault(key, line)
 
     def _note_change(self, line: int, target: object) -> None:
         if id(target) in self._kept and not isinstance(target, _IMMUTABLE):
@@ -331,5 +332,11 @@ def _is_own_class(function: object) -> bool:
     if not (isinstance(function, type) and function.__module__ == USER_MODULE):
         return False
     if function.__mro__[1:] == (object,):
-        return True
+        return all(map(_makes_plain_defaults, getattr(function, "__dataclass_fields__", {}).values()))
     return function.__mro__[1:] == (tuple, object) and hasattr(function, "_fields")
+
+
+def _makes_plain_defaults(item: dataclasses.Field[Any]) -> bool:
+    """A factory runs unseen, so only those that make something empty, or tell of themselves, will do."""
+    factory: Any = item.default_factory
+    return factory in (dataclasses.MISSING, list, dict, set) or is_user_function(factory)

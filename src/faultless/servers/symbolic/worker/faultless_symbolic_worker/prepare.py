@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 import typing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -71,7 +72,9 @@ def _read_contract(target: Target, *, traced: bool) -> Contract:
         contract.style = "asserts" if contract.is_implicit else contract.style
     if not contract.raises:
         text = getattr(target.function, "__doc__", None) or ""
-        contract.raises = declared_exceptions(text, target.function.__globals__)
+        contract.raises = declared_exceptions(
+            text, getattr(inspect.unwrap(target.function), "__globals__", {})
+        )
     return contract
 
 
