@@ -89,7 +89,7 @@ sum(a) | tuple[int] list[int]
 sorted(a) | tuple[int] list[int]
 range(a) | int
 range(a, b) | int | int
-[x for x in a] | tuple[int] list[int] range
+[x for x in a] | tuple[int] list[int]
 a.startswith(b) | str | str
 """
 _LANGUAGE = """
@@ -100,7 +100,7 @@ a == b | enum | enum
 a != b | enum | enum
 a is b | enum bool None | enum bool None
 a is not b | enum bool None | enum bool None
-[x for x in a] | generator
+[x for x in a] | generator range
 """
 _ATOMS = ("int", "bool", "str", "None", "float", "enum", "bytes")
 
@@ -160,7 +160,7 @@ def _is_checked(operation: str, operands: tuple[str, ...]) -> bool:
     operands = tuple(kind.removeprefix("named") for kind in operands)
     return any(
         len(row) == len(operands) and all(kind in choice for kind, choice in zip(operands, row, strict=True))
-        for row in rows().get(operation, ())
+        for row in _permitted().get(operation, ())
     )
 
 
@@ -214,13 +214,20 @@ _SAME_EACH_TIME = split_names(
 
 
 @cache
-def rows() -> dict[str, list[tuple[tuple[str, ...], ...]]]:
+def _permitted() -> dict[str, list[tuple[tuple[str, ...], ...]]]:
     found: dict[str, list[tuple[tuple[str, ...], ...]]] = {}
-    for line in [*MODELS.strip().splitlines(), *_LANGUAGE.strip().splitlines()]:
-        operation, *operands = (
-            line.split(" | ") if not line.startswith("a | b") else ["a | b", *line.split(" | ")[2:]]
-        )
-        found.setdefault(operation, []).append(tuple(tuple(item.split()) for item in operands))
+    for operation, operands in read_rows(MODELS + _LANGUAGE):
+        found.setdefault(operation, []).append(operands)
+    return found
+
+
+def read_rows(table: str) -> list[tuple[str, tuple[tuple[str, ...], ...]]]:
+    """Each operation with the kinds its operands may have; `|` is an operation too."""
+    found = []
+    for line in filter(None, table.splitlines()):
+        operation, *operands = line.replace("a | b |", "a or b |").split(" | ")
+        kinds = tuple(tuple(item.split()) for item in operands)
+        found.append((operation.replace("a or b", "a | b"), kinds))
     return found
 
 

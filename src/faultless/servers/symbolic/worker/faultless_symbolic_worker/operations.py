@@ -312,12 +312,13 @@ class Ledger:
                 self.note(0, "a result that the module keeps too")
 
     def hooks(self) -> dict[str, Callable[..., Any]]:
-        names = (
-            *("unknown", "given", "binary", "unary", "truth", "compare", "iterate", "unpack", "made"),
-            *("formatted", "match", "attribute", "attribute_target", "item", "item_target", "key", "augment"),
-            *("augment_attribute", "augment_item", "call"),
+        hooks: tuple[Callable[..., Any], ...] = (
+            *(self.unknown, self.given, self.binary, self.unary, self.truth, self.compare, self.iterate),
+            *(self.unpack, self.made, self.formatted, self.match, self.attribute, self.attribute_target),
+            *(self.item, self.item_target, self.key, self.augment, self.augment_attribute),
+            *(self.augment_item, self.call),
         )
-        return {f"{PREFIX}slice": slice, **{PREFIX + name: getattr(self, name) for name in names}}
+        return {f"{PREFIX}slice": slice, **{PREFIX + hook.__name__: hook for hook in hooks}}
 
 
 def _makes_an_exception(function: object) -> bool:
