@@ -294,3 +294,41 @@ def test_resources_and_prompts_work(symbolic_server: WireClient) -> None:
         rendered = symbolic_server.request("prompts/get", {"name": prompt["name"], "arguments": given})
         text = json.dumps(rendered["result"]["messages"])
         assert all(value in text for value in given.values())
+
+
+GENERATOR = "def f(x: int):\n    yield x\n    yield 1 // x\n"
+VARIADIC = 'def f(x: int, *more: int) -> int:\n    """post: _ == x"""\n    return x + len(more)\n'
+TWO_GENERATORS = "def a(x: int):\n    yield x\n\ndef b(x: int):\n    yield x\n    raise KeyError\n"
+
+
+def test_the_reproduction_of_a_generator_asks_for_its_items(ask: Ask) -> None:
+    answer = ask(
+        "find_path_to_exception",
+        code=GENERATOR,
+        function_name="f",
+        exception_type="ZeroDivisionError",
+        timeout_seconds=20,
+    )
+    assert answer["status"] == "found", answer
+    assert fails(GENERATOR, answer["triggering_inputs"][0]["reproduction"])
+
+
+def test_the_reproduction_of_two_generators_asks_for_their_items(ask: Ask) -> None:
+    answer = ask("compare_functions", code=TWO_GENERATORS, function_a="a", function_b="b", timeout_seconds=20)
+    assert answer["status"] == "different", answer
+    assert fails(TWO_GENERATORS, answer["distinguishing_input"]["reproduction"])
+
+
+def test_the_reproduction_passes_further_arguments(ask: Ask) -> None:
+    answer = ask("symbolic_check", code=VARIADIC, function_name="f", timeout_seconds=20)
+    assert answer["status"] == "counterexample", answer
+    assert fails(VARIADIC, answer["counterexamples"][0]["reproduction"])
+
+
+@pytest.mark.parametrize("decorator", ["functools.cache", "functools.lru_cache(maxsize=2)"])
+def test_a_cached_function_is_analysed_but_never_proved(decorator: str, ask: Ask) -> None:
+    code = f'import functools\n@{decorator}\ndef f(x: int) -> int:\n    """post: _ > x"""\n    return x + 1\n'
+    kept = ask("symbolic_check", code=code, function_name="f", timeout_seconds=3)
+    assert kept["status"] == "timeout", kept
+    broken = ask("symbolic_check", code=code.replace("x + 1", "x"), function_name="f", timeout_seconds=20)
+    assert broken["status"] == "counterexample", broken

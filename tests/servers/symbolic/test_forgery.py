@@ -57,6 +57,52 @@ REFLECTION = {
         def f(x: int) -> str:
             return "{0.__globals__}".format(f)
         """,
+    "an attribute by a format string made at run time": """
+        def f(x: int) -> str:
+            return ("{0._" + "_globals_" + "_}").format(f)
+        """,
+    "an attribute by a bound format": """
+        def f(x: int) -> str:
+            write = ("{0._" + "_globals_" + "_}").format
+            return write(f)
+        """,
+    "an attribute by an unbound format": """
+        def f(x: int) -> str:
+            return str.format("{0._" + "_globals_" + "_}", f)
+        """,
+    "an attribute by a mapping's format": """
+        def f(x: int) -> str:
+            return ("{f._" + "_globals_" + "_}").format_map({"f": f})
+        """,
+    "an attribute by a format found by name": """
+        def f(x: int) -> str:
+            return getattr("{0._" + "_globals_" + "_}", "format")(f)
+        """,
+    "an attribute by a format in a pattern": """
+        def f(x: int) -> str:
+            match "{0._" + "_globals_" + "_}":
+                case str(format=write):
+                    return write(f)
+            return ""
+        """,
+    "an attribute by a format inside a format": """
+        def f(x: int) -> str:
+            return "{0:{1.real}}".format(x, x)
+        """,
+    "an item by a format string": """
+        def f(x: int) -> str:
+            return "{0[a]}".format({"a": 1})
+        """,
+    "an attribute by a getter of the library": """
+        import operator
+        def f(x: int) -> object:
+            return operator.attrgetter("_" + "_globals_" + "_")(f)
+        """,
+    "an attribute by a formatter of the library": """
+        import string
+        def f(x: int) -> str:
+            return string.Formatter().format("{0._" + "_globals_" + "_}", f)
+        """,
     "an attribute by a pattern": """
         def f(x: int) -> int:
             match f:

@@ -36,7 +36,9 @@ class Drained:
 
 @dataclass
 class Outcome:
-    """Either `error` or `value`; `line` is where in the user's code the error was raised."""
+    """Either `error` or `value`, or both: a generator's items and the error that ended it. `line` is where in
+    the user's code the error was raised.
+    """
 
     value: Any = None
     error: BaseException | None = None
@@ -45,7 +47,8 @@ class Outcome:
     @property
     def label(self) -> str:
         if self.error is not None:
-            return f"raises {type(self.error).__name__}"
+            first = "yields, then " if self.value is not None else ""
+            return f"{first}raises {type(self.error).__name__}"
         return f"yields, then {self.value.ending}" if isinstance(self.value, Drained) else "returns"
 
     @property
@@ -65,29 +68,26 @@ def call(
     named: Mapping[str, Any],
     screen: Callable[[BaseException], None],
 ) -> Outcome:
+    drained: Drained | None = None
     try:
         value = function(*positional, **named)
         if isinstance(value, Iterator):
-            value = _drain(value, screen)
+            drained = Drained([], "raises")
+            _drain(value, drained)
+            value = drained
     except BaseException as error:  # noqa: BLE001 - whatever user code raises is its outcome
         screen(error)
-        return Outcome(error=error, line=raise_line(error))
+        return Outcome(drained if drained and drained.items else None, error, raise_line(error))
     return Outcome(value)
 
 
-def _drain(items: Iterator[Any], screen: Callable[[BaseException], None]) -> Drained:
-    taken: list[Any] = []
-    try:
-        for item in items:
-            taken.append(item)
-            if len(taken) >= _DRAIN_LIMIT:
-                return Drained(taken, "goes on")
-    except BaseException as error:
-        screen(error)
-        if not taken:
-            raise
-        return Drained(taken, f"raises {type(error).__name__}")
-    return Drained(taken, "ends")
+def _drain(items: Iterator[Any], into: Drained) -> None:
+    for item in items:
+        into.items.append(item)
+        if len(into.items) >= _DRAIN_LIMIT:
+            into.ending = "goes on"
+            return
+    into.ending = "ends"
 
 
 def raise_line(error: BaseException) -> int:

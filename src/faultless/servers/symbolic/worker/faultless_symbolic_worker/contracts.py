@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 import re
 import sys
-import types
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from .protocol import Refusal
+from .tracing import trace_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from .source import Function
 
 
-_CLAUSE = re.compile(r"^\s*:?(pre|post|raises|inv)(?:\[([\w\s,]*)\])?:(?!:)\s*(.*)$")
+_CLAUSE = re.compile(r"^\s*:?([Pp]re|PRE|[Pp]ost|POST|raises|inv)(?:\[([\w\s,]*)\])?:(?!:)\s*(.*)$")
 _RAISES_SECTION = re.compile(r"^\s*Raises:?\s*$")
 _RAISES_ENTRY = re.compile(r"^\s+([A-Za-z_][\w.]*)\s*(?::|$)")
 _RAISES_FIELD = re.compile(r"^\s*:raises?\s+([\w.,\s]+?)\s*:")
@@ -45,23 +46,29 @@ class Contract:
     raises: tuple[type[BaseException], ...] = ()
     assert_lines: frozenset[int] = frozenset()
     needs_old: bool = False
+    doubts: tuple[str, ...] = ()
+    """Why nothing can be proved with it."""
 
     @property
     def is_implicit(self) -> bool:
         return self.style == "implicit"
 
 
-def read_docstring(function: Callable[..., Any], node: Function) -> Contract | None:
-    """PEP 316 clauses; a `raises` section in the usual docstring styles counts as a declaration too."""
+def read_docstring(function: Callable[..., Any], node: Function, *, traced: bool = False) -> Contract | None:
+    """PEP 316 clauses; a `raises` section in the usual docstring styles counts as a declaration too.
+
+    `traced` clauses tell their operations to the ledger the function's module has.
+    """
     text, first_line = _docstring(node)
     contract = Contract("pep316")
-    namespace = function.__globals__ if isinstance(function, types.FunctionType) else {}
+    namespace: dict[str, Any] = getattr(inspect.unwrap(function), "__globals__", {})
     names = [argument.arg for argument in _arguments(node)]
     for offset, line in enumerate(text.splitlines()):
         clause = _CLAUSE.match(line)
         if clause is None:
             continue
         word, _mutated, body = clause.groups()
+        word = word.lower()
         number = first_line + offset
         if word == "raises":
             if not line.strip().startswith(":"):
@@ -72,7 +79,11 @@ def read_docstring(function: Callable[..., Any], node: Function) -> Contract | N
             )
         else:
             condition = _compile(
-                body, number, namespace, [*names, *(_RESULT_NAMES if word == "post" else ())]
+                body,
+                number,
+                namespace,
+                [*names, *(_RESULT_NAMES if word == "post" else ())],
+                traced=traced,
             )
             (contract.pre if word == "pre" else contract.post).append(condition)
     contract.needs_old = any("__old__" in condition.text for condition in contract.post)
@@ -143,7 +154,9 @@ def _exception(name: str, namespace: Mapping[str, Any], line: int) -> type[BaseE
     return cls
 
 
-def _compile(text: str, line: int, namespace: Mapping[str, Any], names: Sequence[str]) -> Condition:
+def _compile(
+    text: str, line: int, namespace: Mapping[str, Any], names: Sequence[str], *, traced: bool
+) -> Condition:
     try:
         tree = ast.parse(text.strip(), mode="eval")
         code = compile(tree, "<contract>", "eval", dont_inherit=True)
@@ -171,6 +184,9 @@ def _compile(text: str, line: int, namespace: Mapping[str, Any], names: Sequence
                 "before",
                 line=line,
             )
+    if traced:
+        trace_expression(tree, line)
+        code = compile(tree, "<contract>", "eval", dont_inherit=True)
     # One scope, not globals and locals: a comprehension or lambda in the clause must see the parameters.
     return Condition(text.strip(), line, lambda scope: eval(code, {**namespace, **scope}))  # noqa: S307 - user code, in its sandbox
 
@@ -252,7 +268,9 @@ def _read_deal(function: Any) -> tuple[Contract, Callable[..., Any]] | None:
     found = list(introspection.get_contracts(function))
     if not found:
         return None
-    contract = Contract("deal")
+    contract = Contract(
+        "deal", doubts=("deal judges with code of its own, whose operations are not watched",)
+    )
     for item in found:
         if hasattr(item, "init"):
             item.init()

@@ -75,7 +75,6 @@ class Facts:
     contract: str
     has_int: bool
     may_alias: bool
-    has_class: bool
 
 
 @dataclass(frozen=True)
@@ -160,6 +159,15 @@ class Measured:
 
 
 @dataclass(frozen=True)
+class Operations:
+    """What a proof's inputs did: operation, kinds of its operands, line; and what else is against it."""
+
+    notes: list[tuple[str, list[str], int]]
+    items: list[str]
+    doubts: list[str]
+
+
+@dataclass(frozen=True)
 class Finished:
     pass
 
@@ -199,6 +207,7 @@ Event = (
     | Shrunk
     | Replayed
     | Measured
+    | Operations
     | Finished
     | Ended
     | Endless

@@ -144,6 +144,8 @@ class Exploration:
         try:
             values = self._make_values(space)
         except Unbuildable:
+            # There is no input to run again, so nothing shows that the constructor refuses these values.
+            self._doubt("a constructor refuses some values")
             return _outcome(SKIP)
         working = deepcopyext(values, CopyMode.REGULAR, {})
         with ResumedTracing():

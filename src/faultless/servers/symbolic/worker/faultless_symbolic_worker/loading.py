@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import importlib
 import inspect
 import linecache
@@ -18,10 +17,12 @@ from .calls import USER_FILE, BlockedError, describe_error, pass_engine_signals,
 from .protocol import Refusal
 from .shapes import USER_MODULE
 from .source import ALLOWED_MODULES, Source, split_names
+from .tracing import trace_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from .operations import Ledger
     from .source import Function
 
 
@@ -103,13 +104,13 @@ class Target:
 
 class Loaded:
     """The user's module, run once: as it is, or with the named functions rewritten to record their
-    branches.
+    branches, or with all of its code rewritten to tell its operations to a ledger.
     """
 
-    def __init__(self, source: Source, *, record: tuple[str, ...] = ()) -> None:
+    def __init__(self, source: Source, *, record: tuple[str, ...] = (), ledger: Ledger | None = None) -> None:
         self.source = source
         self.lines = source.text.splitlines()
-        tree = copy.deepcopy(source.tree) if record else source.tree
+        tree = ast.parse(source.text) if record or ledger else source.tree
         self.recorder = Recorder()
         self.branches: list[Branch] = []
         module = types.ModuleType(USER_MODULE)
@@ -117,6 +118,9 @@ class Loaded:
         self.namespace["__builtins__"] = _make_builtins()
         if record:
             self._rewrite(tree, record)
+        if ledger:
+            self.namespace.update(ledger.hooks())
+            trace_module(tree)
         linecache.cache[USER_FILE] = (
             len(source.text),
             None,

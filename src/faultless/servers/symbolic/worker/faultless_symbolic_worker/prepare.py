@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 import typing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ from .subjects import (
 )
 
 if TYPE_CHECKING:
+    from .operations import Ledger
     from .source import Source
 
 
@@ -39,11 +41,15 @@ class Prepared:
     notes: list[str] = field(default_factory=list)
 
 
-def prepare(source: Source, question: Question, *, record: bool = False) -> Prepared:
-    """Runs the user's module. With `record` the functions note the branches they take."""
-    loaded = Loaded(source, record=question.names if record else ())
+def prepare(
+    source: Source, question: Question, *, record: bool = False, ledger: Ledger | None = None
+) -> Prepared:
+    """Runs the user's module. With `record` the functions note the branches they take, with a `ledger` their
+    operations.
+    """
+    loaded = Loaded(source, record=question.names if record else (), ledger=ledger)
     targets = [loaded.find(name) for name in question.names]
-    contracts = [_read_contract(target) for target in targets]
+    contracts = [_read_contract(target, traced=ledger is not None) for target in targets]
     parameters = read_parameters(targets[0].function, targets[0].node, targets[0].owner)
     notes: list[str] = []
     if question.tool == COMPARE:
@@ -53,20 +59,22 @@ def prepare(source: Source, question: Question, *, record: bool = False) -> Prep
     return Prepared(question, loaded, targets, subject, parameters, notes)
 
 
-def _read_contract(target: Target) -> Contract:
+def _read_contract(target: Target, *, traced: bool) -> Contract:
     """Also puts the bare function into the target where a library had wrapped it."""
     foreign = read_foreign(target.function)
     if foreign is not None:
         contract, target.function = foreign
         return contract
-    contract = read_docstring(target.function, target.node) or Contract()
+    contract = read_docstring(target.function, target.node, traced=traced) or Contract()
     asserts = read_asserts(target.node)
     if asserts is not None:
         contract.assert_lines = asserts.assert_lines
         contract.style = "asserts" if contract.is_implicit else contract.style
     if not contract.raises:
         text = getattr(target.function, "__doc__", None) or ""
-        contract.raises = declared_exceptions(text, target.function.__globals__)
+        contract.raises = declared_exceptions(
+            text, getattr(inspect.unwrap(target.function), "__globals__", {})
+        )
     return contract
 
 

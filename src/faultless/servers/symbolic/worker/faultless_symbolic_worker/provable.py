@@ -69,11 +69,19 @@ def read_language(source: Source) -> Language:
     require_sealed(source.tree)
     language = Language()
     own = _own_exceptions(source.tree) | _own_enums(source.tree)
+    guards = _main_guards(source.tree)
     for tree, offset in [(source.tree, 0), *hidden_code(source.tree)]:
         for node in ast.walk(tree):
-            _look_for_doubts(node, getattr(node, "lineno", 1) + offset, language, own)
+            if id(node) not in guards:
+                _look_for_doubts(node, getattr(node, "lineno", 1) + offset, language, own)
     _look_at_state(source.tree, language)
     return language
+
+
+def _main_guards(tree: ast.Module) -> set[int]:
+    """`if __name__ == "__main__"`: the code is loaded as a module, as it is by all who call a function."""
+    tests = [node.test for node in tree.body if isinstance(node, ast.If)]
+    return {id(inner) for test in tests for inner in ast.walk(test) if getattr(inner, "id", "") == "__name__"}
 
 
 def _look_for_doubts(  # noqa: C901, PLR0912 - one row a kind of node
@@ -95,6 +103,10 @@ def _look_for_doubts(  # noqa: C901, PLR0912 - one row a kind of node
             for inner in ast.walk(part)
         ):
             language.doubt(line, "leaves a finally block early")
+        case ast.Try() if any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in ast.walk(node)):
+            language.doubt(line, "yields inside try, where closing the generator early may do something else")
+        case ast.Name(id=name, ctx=ast.Load()) if is_dunder(name) and name not in {"__old__", "__return__"}:
+            language.doubt(line, f"reads {name}, which depends on how the code is run")
         case (
             ast.With()
             | ast.AsyncWith()
@@ -221,11 +233,33 @@ def _look_at_state(tree: ast.Module, language: Language) -> None:
             for item in node.body:
                 if isinstance(item, ast.Assign | ast.AnnAssign) and item.value is not None:
                     _require_constant(item.value, language, "has a class variable that can change")
-    for statement in tree.body:
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
-            _require_constant(statement.value, language, "has a module variable that can change")
-        elif isinstance(statement, ast.AugAssign | ast.For | ast.While | ast.Delete):
-            language.doubt(statement.lineno, "computes at the top of the module")
+    _look_at_top(tree.body, language)
+
+
+def _look_at_top(body: list[ast.stmt], language: Language) -> None:
+    for statement in body:
+        match statement:
+            case ast.Assign(value=ast.expr() as value) | ast.AnnAssign(value=ast.expr() as value):
+                _require_constant(value, language, "has a module variable that can change")
+            case ast.If():
+                _require_constant(statement.test, language, "decides something at the top of the module")
+                _look_at_top([*statement.body, *statement.orelse], language)
+            case ast.Try():
+                handled = [inner for handler in statement.handlers for inner in handler.body]
+                parts = [*statement.body, *handled, *statement.orelse, *statement.finalbody]
+                _look_at_top(parts, language)
+            case (
+                ast.FunctionDef()
+                | ast.ClassDef()
+                | ast.Import()
+                | ast.ImportFrom()
+                | ast.AnnAssign()
+                | ast.Pass()
+                | ast.Expr(value=ast.Constant())
+            ):
+                pass
+            case _:
+                language.doubt(statement.lineno, "computes at the top of the module")
 
 
 _CONSTANT_CALLS = split_names(
@@ -242,6 +276,8 @@ def _require_constant(node: ast.expr, language: Language, why: str) -> None:
 
 
 def _is_constant(node: ast.expr) -> bool:
+    if isinstance(node, ast.Compare):
+        return all(map(_is_constant, [node.left, *node.comparators]))
     if isinstance(node, ast.Constant | ast.Name | ast.Attribute | ast.Lambda | ast.Subscript):
         # A name stands for a class, a function or another constant; a subscript for a type such as list[int].
         return True

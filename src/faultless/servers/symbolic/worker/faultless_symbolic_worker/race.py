@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import events
+from .checked import object_to
 from .children import CRASHED
 from .protocol import BRANCHES, COMPARE, EXCEPTION, Progress, Question, Refusal
+from .replay import NOT_DETERMINISTIC
 from .roles import Task
 from .search import FIRST_INPUTS
 from .subjects import FAIL, PASS, SKIP
@@ -39,8 +41,7 @@ _MORE_SITES_AT_MOST_SECONDS = 3.0
 _MEASURED_LIMIT = 60
 _CLOSING_SECONDS = 0.6
 _PROGRESS_SECONDS = 0.5
-_PROOF_SEED = -1
-"""Marks the replay of a proof's witnesses."""
+_CHANCE = "not deterministic: the same call does not give the same outcome twice"
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,7 @@ class Race:
         self._done = False
         self._taken: set[tuple[int, bool]] = set()
         self._how = ""
+        self._operations: events.Operations | None = None
         self._termination = Termination(self._start) if question.tool == COMPARE else None
         self._reactions: dict[type, Callable[[Child, Any], None]] = {
             events.Refused: self._on_refused,
@@ -114,6 +116,7 @@ class Race:
             events.Shrunk: self._on_shrunk,
             events.Replayed: self._on_replayed,
             events.Measured: self._on_measured,
+            events.Operations: self._on_operations,
             events.Finished: self._on_finished,
             events.Gone: self._on_gone,
         }
@@ -248,7 +251,7 @@ class Race:
     def _on_shrunk(self, child: Child, event: events.Shrunk) -> None:
         self._children.stop(child)
         if event.call.verdict != FAIL:
-            self.findings.spurious += 1
+            self._reject(event.call)
             return
         if event.call.label in self._shown and self._question.tool == EXCEPTION:
             return
@@ -257,23 +260,25 @@ class Race:
         final.origin = child.origin
 
     def _on_replayed(self, child: Child, event: events.Replayed) -> None:
-        if child.origin and not self._is_proof_replay(child):
+        if child.origin and not child.task.is_proof:
             if event.call.verdict == FAIL:
                 child.confirmed = event
             else:
-                self.findings.spurious += 1
+                self._reject(event.call)
             return
         self.findings.replays.append(event)
 
-    def _is_proof_replay(self, child: Child) -> bool:
-        return child.task.seed == _PROOF_SEED
+    def _reject(self, call: events.ShownCall) -> None:
+        self.findings.spurious += 1
+        if call.label == NOT_DETERMINISTIC and _CHANCE not in self.findings.doubts:
+            self.findings.doubts.insert(0, _CHANCE)
 
     def _on_measured(self, _child: Child, event: events.Measured) -> None:
         self.findings.measured = event
 
     def _on_finished(self, child: Child, _event: events.Finished) -> None:
         self._children.stop(child)
-        if self._is_proof_replay(child):
+        if child.task.is_proof:
             self._finish_proof()
         elif child.confirmed is not None and child.confirmed.call.label not in self._shown:
             self._shown.add(child.confirmed.call.label)
@@ -286,7 +291,7 @@ class Race:
         self._has_explored = True
         self.findings.explored = event
         self.findings.paths = event.paths
-        self.findings.doubts = list(event.doubts)
+        self.findings.doubts.extend(event.doubts)
         self._children.stop(child)
         self._consider_proof()
 
@@ -313,8 +318,10 @@ class Race:
             return
         self._verifying = True
         self._how = how
-        measured = tuple((self._covering or inputs)[:_MEASURED_LIMIT])
-        self._start("replay", inputs=tuple(inputs), measured=measured, seed=_PROOF_SEED)
+        # A line is called dead if no path of the proof runs it, so there all paths are measured.
+        covering = [*self._covering, *inputs]
+        measured = tuple(covering if self._question.tool == BRANCHES else covering[:_MEASURED_LIMIT])
+        self._start("replay", inputs=tuple(inputs), measured=measured, is_proof=True)
 
     def _finish_proof(self) -> None:
         agreed = sum(map(_agrees, self._witnesses, self.findings.replays))
@@ -322,9 +329,18 @@ class Race:
         if self._how == "exploration" and agreed < len(self._witnesses):
             self.findings.doubts.append("a path's witness does something else when it is run in plain Python")
             return
+        may_alias = self.findings.facts is None or self.findings.facts.may_alias
+        ran_all = self._how == "enumeration"
+        objections = object_to(self._operations, may_alias=may_alias, ran_all=ran_all)
+        if objections:
+            self.findings.doubts[:0] = objections
+            return
         self.findings.proof = self._how
         self.findings.winner = "search" if self._how == "enumeration" else "explore"
         self._done = True
+
+    def _on_operations(self, _child: Child, event: events.Operations) -> None:
+        self._operations = event
 
     def _on_termination(self, termination: Termination) -> None:
         for child in termination.finished:
@@ -341,7 +357,7 @@ class Race:
         if child.task.role == "explore" and not self._has_explored:
             self._has_explored = True
             self.findings.doubts.append("the symbolic engine ended early")
-        if child.task.role == "replay" and self._is_proof_replay(child):
+        if child.task.role == "replay" and child.task.is_proof:
             self.findings.doubts.append("the replay of the proof's witnesses ended early")
         if child.task.role == "search" and not self.findings.searched.finished:
             self._restart_search()

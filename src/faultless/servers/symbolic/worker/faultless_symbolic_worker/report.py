@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from .source import Source
 
 _HIGH_INPUTS = 1000
+_RESTS_ON = {
+    "exploration": "the engine's models of Python's operations were tested against CPython, not proved",
+    "enumeration": "no model of the engine was needed: every input was run in CPython",
+}
 _ENGINES = {"explore": "symbolic", "search": "random", "": None}
 
 
@@ -45,14 +49,9 @@ def _assumptions(question: Question, findings: Findings) -> list[str]:
     found = list(findings.notes)
     facts = findings.facts
     if findings.proof and facts:
-        if facts.may_alias:
-            found.append(
-                "no two arguments share an object (sharing was tried at random, not proved harmless)"
-            )
         if facts.has_int:
             found.append("an argument annotated int is an int, not a bool")
-        if facts.has_class:
-            found.append("objects are as their constructors make them")
+        found.append(_RESTS_ON[findings.proof])
         found.append("memory and recursion depth suffice")
     if question.tool in (CHECK, COMPARE) and findings.searched.slow:
         found.append("inputs that exceed the recursion limit or run too long are left out")

@@ -41,10 +41,11 @@ def _imports(written: Written, body: list[str]) -> list[str]:
 
 def _body(source: Source, question: Question, written: Written, failure: ShownCall) -> list[str]:
     if question.tool == COMPARE:
-        return _compare(question, written, failure)
+        return _compare(source, question, written, failure)
     call = call_text(question.function, written)
     outcome = failure.outcomes[0]
     if outcome.error:
+        call = _to_the_end(source, question.function, call)
         return [f"{call}  # {outcome.text.splitlines()[0]}"]
     if failure.label == "wrong type":
         return [f"result = {call}", f'pytest.fail(f"{{result!r}}: {failure.violation}")']
@@ -69,6 +70,7 @@ def _postcondition(
     if broken is None:
         return [call]
     names = [argument.arg for argument in [*node.args.posonlyargs, *node.args.args]]
+    rest = written.args[len(names) :]
     bound = list(zip(names, written.args, strict=False)) + list(written.kwargs.items())
     lines = [f"{name} = {text}" for name, text in bound]
     defaults = _defaults(node, {name for name, _ in bound})
@@ -77,7 +79,10 @@ def _postcondition(
     if "__old__" in broken:
         kept = ", ".join(f"{name}=copy.deepcopy({name})" for name in everything)
         lines.append(f"__old__ = types.SimpleNamespace({kept})")
+    if node.args.vararg:
+        lines.append(f"{node.args.vararg.arg} = ({''.join(f'{text}, ' for text in rest)})")
     passed = [name for name, _ in bound if name not in written.kwargs]
+    passed += [f"*{node.args.vararg.arg}"] if node.args.vararg else []
     passed += [f"{name}={name}" for name in written.kwargs]
     lines.append(f"_ = __return__ = {question.function}({', '.join(passed)})")
     lines.append(f"assert {broken.strip()}")
@@ -92,7 +97,13 @@ def _defaults(node: ast.FunctionDef | ast.AsyncFunctionDef, bound: set[str]) -> 
     return {argument.arg: ast.unparse(value) for argument, value in pairs if argument.arg not in bound}
 
 
-def _compare(question: Question, written: Written, failure: ShownCall) -> list[str]:
+def _to_the_end(source: Source, name: str, call: str) -> str:
+    """A generator does nothing until its items are asked for."""
+    inner = ast.walk(source.find_function(name))
+    return f"list({call})" if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in inner) else call
+
+
+def _compare(source: Source, question: Question, written: Written, failure: ShownCall) -> list[str]:
     first, second = (call_text(name, written) for name in question.names)
     if failure.label == ENDLESS:
         return [f"assert {first} == {second}  # one side never returns"]
@@ -108,7 +119,8 @@ def _compare(question: Question, written: Written, failure: ShownCall) -> list[s
     kinds = {outcome.type for outcome in failure.outcomes}
     raised = any(outcome.error for outcome in failure.outcomes)
     if raised:
-        sides = zip((first, second), failure.outcomes, ("first", "second"), strict=True)
+        calls = [_to_the_end(source, *pair) for pair in zip(question.names, (first, second), strict=True)]
+        sides = zip(calls, failure.outcomes, ("first", "second"), strict=True)
         return [*(line for side in sides for line in _expect(*side)), "assert first == second"]
     if "Drained" in kinds:
         return [f"assert list({first}) == list({second})"]

@@ -19,6 +19,7 @@ from .events import (
     Replayed,
     Shrunk,
 )
+from .evidence import gather
 from .explore import Exploration
 from .prepare import Prepared, prepare
 from .protocol import BRANCHES, Question, Refusal
@@ -26,10 +27,11 @@ from .replay import (
     Measure,
     describe,
     describe_outcome,
-    judge_written,
+    judge_repeatedly,
     shrink_call,
 )
 from .search import Search, finite_domain
+from .shapes import doubt_inputs
 from .subjects import FAIL
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ class Task:
     seed: int = 0
     inputs: tuple[Written, ...] = ()
     measured: tuple[Written, ...] = ()
+    is_proof: bool = False
 
 
 def perform(task: Task, emit: Emit) -> None:
@@ -92,12 +95,11 @@ def _facts(prepared: Prepared) -> Facts:
     mutable = [shape for shape in shapes if shape.is_mutable]
     return Facts(
         notes=[*prepared.parameters.assumptions, *prepared.notes],
-        doubts=list(prepared.parameters.doubts),
+        doubts=[*prepared.parameters.doubts, *prepared.subject.contract.doubts, *doubt_inputs(shapes)],
         sides=2 * len(prepared.loaded.branches),
         contract=prepared.subject.contract.style,
         has_int=any(inner.kind == "int" for shape in shapes for inner in shape.walk()),
         may_alias=len(mutable) > 1 or any(inner.is_mutable for shape in mutable for inner in shape.parts),
-        has_class=any(inner.kind == "class" for shape in shapes for inner in shape.walk()),
     )
 
 
@@ -122,7 +124,7 @@ def _replay(task: Task, emit: Emit) -> None:
     with limited(_LOAD_SECONDS):
         prepared = prepare(task.source, task.question, record=task.question.tool == BRANCHES)
     for written in task.inputs:
-        judgement = judge_written(prepared, written)
+        judgement = judge_repeatedly(prepared, written)
         taken = sorted(prepared.loaded.recorder.taken)
         emit(Replayed(describe(prepared, written, judgement), taken))
         if judgement.verdict == FAIL and len(task.inputs) > 1:
@@ -134,6 +136,8 @@ def _replay(task: Task, emit: Emit) -> None:
         measure = Measure(recorded)
         traces = [measure.run(written) for written in task.measured]
         emit(measure.report(traces[0]))
+    if task.is_proof:
+        emit(gather(task.source, task.question, task.inputs))
     emit(Finished())
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib
+import string
 import types
 from functools import cache
 
@@ -44,6 +45,7 @@ _REFLECTIVE = split_names(
     update_wrapper WRAPPER_ASSIGNMENTS Formatter get_field ABCMeta EnumMeta EnumType NamedTupleMeta
     """
 )
+_FORMATTING = split_names("format format_map vformat")
 _REFLECTIVE_NAMES = BLOCKED_CALLS | split_names(
     """
     globals locals vars dir setattr delattr memoryview help license credits copyright __builtins__
@@ -107,6 +109,9 @@ def _allowed_uses(tree: ast.AST) -> set[int]:  # noqa: C901 - one row a use
                 allowed.update(id(keyword.value) for keyword in keywords if keyword.arg == "metaclass")
             case ast.arg(annotation=ast.expr() as note) | ast.AnnAssign(annotation=note):
                 allowed.update(id(inner) for inner in ast.walk(note) if _is_type_name(inner))
+            case ast.Call(func=ast.Attribute(attr="format", value=ast.Constant(value=str() as text))):
+                if _has_plain_fields(text):
+                    allowed.add(id(node.func))
             case ast.Call(func=ast.Name(id="wraps") | ast.Attribute(attr="wraps"), args=[_], keywords=[]):
                 allowed.add(id(node.func))
     return allowed
@@ -155,8 +160,20 @@ def _look(node: ast.AST, line: int, allowed: set[int], classes: frozenset[str]) 
 def _require_plain_attribute(name: str, line: int) -> None:
     if is_dunder(name) and name not in _READABLE_DUNDERS:
         raise _reflects(name, line)
+    if name in _FORMATTING:
+        # A format string that is made at run time reads any attribute of what it is given.
+        raise _reflects(f"{name} on anything but a literal with plain fields", line)
     if name in _REFLECTIVE | hidden_modules() or name.startswith(PREFIX) or name == "wraps":
         raise _reflects(name, line)
+
+
+def _has_plain_fields(text: str) -> bool:
+    """No field of the format string, nor of a format inside it, looks into its argument."""
+    try:
+        fields = [(name, inner) for _, name, inner, _ in string.Formatter().parse(text) if name is not None]
+    except ValueError:
+        return False
+    return all(not set(".[") & set(name) and _has_plain_fields(inner or "") for name, inner in fields)
 
 
 def _require_plain_name(node: ast.Name, name: str, line: int) -> None:

@@ -223,14 +223,69 @@ def _constructor_hints(cls: type) -> dict[str, Any]:
 
 
 def _unsupported(annotation: Any, why: str = "is not supported") -> Refusal:
-    name = annotation.__name__ if isinstance(annotation, type) else str(annotation).replace("typing.", "")
     return Refusal(
         "unsupported",
-        f"The annotation {name} {why}",
+        f"The annotation {_name_of(annotation)} {why}",
         hint="use int, bool, float, str, bytes, list, dict, set, tuple, Optional, Union, Literal, "
         "dataclasses, Enum, NamedTuple, TypedDict, datetime, Decimal, Fraction, or a class with an annotated "
         "constructor",
     )
+
+
+def doubt_inputs(shapes: list[Shape]) -> list[str]:
+    """Where an annotation admits more values than were tried, so that no proof speaks of all of them."""
+    inner = [shape for outer in shapes for shape in outer.walk()]
+    return list(dict.fromkeys(doubt for shape in inner for doubt in _doubt_shape(shape)))
+
+
+def _doubt_shape(shape: Shape) -> list[str]:
+    found: list[str] = []
+    cls = typing.get_origin(shape.python) or shape.python
+    name = shape.describe()
+    if shape.kind in {"float", "complex"}:
+        found.append(f"a parameter annotated {name} may be given an int too")
+    if shape.kind in _COLLECTIONS and cls is not _COLLECTIONS[shape.kind]:
+        found.append(f"{_name_of(shape.python)} was tried as {shape.kind} only")
+    if isinstance(cls, type) and shape.kind != "none":
+        own = _own_subclasses(cls)
+        if own:
+            found.append(f"{name} has a subclass in the code ({own[0].__name__}), which was not tried")
+    if shape.kind == "class" and _may_be_changed(shape.python):
+        found.append(f"a {name} may be changed after its constructor has checked it")
+    if shape.kind == "choice" and isinstance(cls, type):
+        if issubclass(cls, enum.Flag):
+            found.append(f"{name} is a flag, whose combinations are values too")
+        if any("_missing_" in vars(base) for base in cls.__mro__ if base.__module__ == USER_MODULE):
+            found.append(f"{name} makes members when it is asked for them")
+    return found
+
+
+_COLLECTIONS = {"list": list, "dict": dict, "set": set, "frozenset": frozenset, "vartuple": tuple}
+
+
+def _own_subclasses(cls: type) -> list[type]:
+    if cls is object:
+        return []
+    direct: list[type] = type.__subclasses__(cls)
+    own = [sub for sub in direct if sub.__module__ == USER_MODULE and not issubclass(sub, enum.Enum)]
+    return own or [
+        deeper for sub in direct if sub.__module__ == USER_MODULE for deeper in _own_subclasses(sub)
+    ]
+
+
+def _may_be_changed(cls: type) -> bool:
+    """A constructor of its own, or a check after it, and attributes that can be set later."""
+    if issubclass(cls, tuple):
+        return False
+    if not dataclasses.is_dataclass(cls):
+        return bool(inspect.signature(cls).parameters)
+    is_frozen = cls.__dataclass_params__.frozen  # type: ignore[attr-defined]  # every dataclass has it
+    own_init = "__init__" in vars(cls) and not cls.__dataclass_params__.init  # type: ignore[attr-defined]  # as above
+    return not is_frozen and (own_init or hasattr(cls, "__post_init__"))
+
+
+def _name_of(annotation: Any) -> str:
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation).replace("typing.", "")
 
 
 _TOWER: dict[type, tuple[type, ...]] = {float: (float, int), complex: (complex, float, int)}

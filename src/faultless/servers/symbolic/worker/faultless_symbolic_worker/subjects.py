@@ -85,7 +85,8 @@ class CheckSubject(Subject):
             return Judgement(LIMIT, outcome.label, outcomes=[outcome])
         if outcome.error is not None:
             return self._judge_error(outcome)
-        return self._judge_result(outcome, scope)
+        judgement = self._judge_result(outcome, scope)
+        return _unclear_if_endless(judgement)
 
     def _judge_error(self, outcome: Outcome) -> Judgement:
         error = outcome.error
@@ -140,9 +141,15 @@ class ExceptionSubject(Subject):
         if hit:
             label = f"{outcome.label} in line {outcome.line}"
             return Judgement(FAIL, label, outcomes=[outcome])
-        if isinstance(outcome.value, Drained) and outcome.value.ending == "goes on":
-            return Judgement(UNCLEAR, outcome.label, outcomes=[outcome])
-        return Judgement(PASS, outcome.label, outcomes=[outcome])
+        return _unclear_if_endless(Judgement(PASS, outcome.label, outcomes=[outcome]))
+
+
+def _unclear_if_endless(judgement: Judgement) -> Judgement:
+    """Nothing is known of the items a generator has not given yet."""
+    value = judgement.outcomes[0].value
+    if judgement.verdict == PASS and isinstance(value, Drained) and value.ending == "goes on":
+        judgement.verdict = UNCLEAR
+    return judgement
 
 
 @dataclass
@@ -180,6 +187,12 @@ class CompareSubject(Subject):
         if first.error is not None or second.error is not None:
             if type(first.error) is not type(second.error):
                 return FAIL, "one side raises what the other does not"
+            verdict = _compare_values(_plain(first.value), _plain(second.value))
+            if verdict != PASS:
+                return verdict, "the items before the exception differ"
+            if _compare_values(error_data(first.error), error_data(second.error)) != PASS:
+                # A message is rarely what callers rely on, but it can be: neither the same nor different.
+                return UNCLEAR, "the exceptions carry different data"
         else:
             verdict = _compare_values(_plain(first.value), _plain(second.value))
             if verdict != PASS:
@@ -189,6 +202,11 @@ class CompareSubject(Subject):
             return verdict, _LEFT_DIFFERENT
         endless = isinstance(first.value, Drained) and first.value.ending == "goes on"
         return (UNCLEAR, "") if endless else (PASS, "")
+
+
+def error_data(error: BaseException | None) -> list[Any]:
+    """What a handler can read of an exception."""
+    return [] if error is None else [error.args, dict(vars(error))]
 
 
 def _changeable(positional: list[Any], named: dict[str, Any]) -> list[Any]:
@@ -224,4 +242,5 @@ class BranchSubject(Subject):
         outcome = call(self.function, positional, named, self.screen)
         if outcome.is_limit:
             return Judgement(LIMIT, outcome.label, outcomes=[outcome])
-        return Judgement(PASS, f"{outcome.label} {sorted(self.recorder.taken)}", outcomes=[outcome])
+        label = f"{outcome.label} {sorted(self.recorder.taken)}"
+        return _unclear_if_endless(Judgement(PASS, label, outcomes=[outcome]))
