@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE  # else every process of the suite compiles all it imports
 
-.PHONY: help setup demo test test-all coverage check format bench docs lock clean
+.PHONY: help setup demo test test-all test-clients coverage check format bench docs lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -25,6 +25,10 @@ test: setup  ## the whole suite
 
 test-all: setup  ## the suite with the heavy and networked checks
 	$(BIN)/pytest -q
+
+test-clients: setup  ## what third-party clients show of our answers; needs npm
+	$(BIN)/python -m tests.clients.matrix
+	$(BIN)/pytest -q tests/clients
 
 coverage: setup  ## branch coverage of the rooms everything stands on, with a floor for each
 	$(BIN)/coverage erase
@@ -55,4 +59,4 @@ lock: setup  ## re-pin requirements/ from pyproject.toml
 	$(BIN)/python requirements/lock.py
 
 clean:  ## remove what setup and bench made
-	rm -rf .venv .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*
+	rm -rf .venv .bench .clients .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from docs.pack import render_kinds, render_schema
 from docs.rooms import draw_call, draw_rooms
 from faultless.contract import FACTS, Dialect, ErrorReply, Fault, FaultKind, ResultReply, write
 from faultless.contract.dialects import MODULE_NAME, NAMES, OUTPUT, choose_split_code
@@ -155,6 +156,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "architecture.md": render_architecture,
     "reference/compatibility.md": render_compatibility,
     "reference/faults.md": render_faults,
+    "../spec/fault.schema.json": render_schema,
+    "../spec/kinds.json": render_kinds,
 }
 
 
