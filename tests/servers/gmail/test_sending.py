@@ -179,7 +179,7 @@ def test_a_draft_that_was_changed_in_the_account_after_a_failure_is_not_sent(
         fault = fault_of(server, "send_email", **letter, approval_id=approval)
         assert (fault.kind, fault.details["reason"]) == (FaultKind.APPROVAL_REQUIRED, "draft_changed")
     assert gmail.count("drafts.send") == sends
-    assert verdict(server, "get_send_status", send_id=approval)["state"] == "not_sent"
+    assert verdict(server, "get_send_status", send_id=approval)["state"] == "void"
     assert draft in gmail.account.drafts
 
 
