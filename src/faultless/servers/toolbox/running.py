@@ -77,9 +77,11 @@ class Runner:
                 return await self._run_process(definition, prepared, call, seconds, redactor)
         except Fault as fault:
             told = redactor.hide_fault(explain_sandbox(fault) if self._workplace.sandbox else fault)
-            # A person who calls without a server sees the fault itself.
-            if self._workers.tasks is not None and fault.kind is not FaultKind.INVALID_PARAMS:
-                log.error("tool execution failed", tool=definition.name, kind=fault.kind, reason=told.message)
+            if fault.kind is not FaultKind.INVALID_PARAMS:
+                # mcbox promises an ERROR; elsewhere that is kept for what is wrong with the server.
+                level = log.Level.ERROR if isinstance(definition.action, BashFunction) else log.Level.WARN
+                attributes = {"tool": definition.name, "kind": fault.kind, "reason": told.message}
+                log.emit(level, "tool execution failed", attributes)
             raise told from fault
 
     async def _run_process(

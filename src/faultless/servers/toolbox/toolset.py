@@ -84,7 +84,7 @@ class Toolbox:
             self._signature = self._sign(since=signature)
             log.info("tools loaded", tools=len(tools), left_out=len(self.loaded.skipped))
             for skipped in self.loaded.skipped:
-                log.error("tool left out", tool=skipped.name, source=skipped.source, reason=skipped.reason)
+                log.warn("tool left out", tool=skipped.name, source=skipped.source, reason=skipped.reason)
 
     def _sign(self, since: Signature | None = None) -> Signature:
         """`since`: what was known before the folder was read; an edit made meanwhile is still to be seen."""
