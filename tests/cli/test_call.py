@@ -236,14 +236,12 @@ def test_anybodys_server_is_called_and_the_answer_says_how_it_was_recognised() -
         "  there is no note a.md",
         "  retry: after fixing",
         "  details:",
-        "    error: not_found",
-        "    details:",
-        "      path: a.md",
+        "    path: a.md",
         "recognised:",
-        "  shape: error key",
-        "  certainty: recognised",
+        "  shape: dialect",
+        "  certainty: declared",
         "  told by: peer",
-        "  layer: payload",
+        "  layer: tool",
         "  effect: not_done",
     ]
 
@@ -252,7 +250,7 @@ def test_a_suspicion_is_shown_beside_the_verdict() -> None:
     finished = faultless("call", f"--command={any_server()}", "emoji")
     assert finished.returncode == 0
     assert finished.stdout.splitlines()[1:] == ["❌ edit failed"]
-    assert "  suspected of: upstream_error: ❌ edit failed" in finished.stderr.splitlines()
+    assert "  suspected of: tool_failed: ❌ edit failed" in finished.stderr.splitlines()
 
 
 def test_words_are_typed_by_a_strangers_schema_and_its_noise_harms_nothing() -> None:

@@ -85,20 +85,21 @@ def test_what_wants_no_answer_gets_none(server: WireClient, line: bytes) -> None
     assert server.receive()["id"] == 5
 
 
+SEE = ". Hint: see the protocol's schema for this method"
 REQUESTS: dict[str, tuple[str, dict[str, Any], int, str]] = {
     "unknown method": ("tools/burn", {}, -32601, "Method not found"),
-    "tools/call without a name": ("tools/call", {}, -32602, "Invalid params: name: is required"),
+    "tools/call without a name": ("tools/call", {}, -32602, f"Invalid params: name: is required{SEE}"),
     "tools/call with arguments as an array": (
         "tools/call",
         {"name": "echo", "arguments": []},
         -32602,
-        "Invalid params: arguments: value must be an object (received [])",
+        f"Invalid params: arguments: value must be an object (received []){SEE}",
     ),
     "tools/call with a number for a name": (
         "tools/call",
         {"name": 5},
         -32602,
-        "Invalid params: name: value must be a string (received 5)",
+        f"Invalid params: name: value must be a string (received 5){SEE}",
     ),
     "a bogus cursor": ("tools/list", {"cursor": "bogus"}, -32602, "Invalid params: cursor: unknown cursor"),
     "an unknown resource": (
