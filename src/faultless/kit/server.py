@@ -214,7 +214,7 @@ def _unknown_tool(name: str, tools: Mapping[str, Tool]) -> Fault:
     return Fault(
         FaultKind.UNKNOWN_TOOL,
         f"Unknown tool: {shown!r}{did_you_mean(name, tools)}",
-        hint=f"the tools are: {_list_names(tools)}",
+        hint=f"the tools are: {_list_names(tools)}" if tools else "this server offers no tools at present",
         details={"field": "name", "detail": "no tool has that name", "received_value": shown},
     )
 

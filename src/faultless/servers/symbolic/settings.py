@@ -26,7 +26,7 @@ class Settings:
         flag="--allow-import",
         metavar="MODULE",
     )
-    concurrent: int = option(0, "Calls at once; 0 chooses by cores.", at_least=0)
+    concurrent: int | None = option(None, "Calls at once.", at_least=1, shown_default="by cores")
     waiting: int = option(64, "Calls that may wait for their turn.", at_least=0)
 
     @property

@@ -23,4 +23,5 @@ def diagnose(root: Path) -> list[Check]:
         folder = find_folder(root, None, os.environ)
     except Fault as fault:
         return [*checks, Check("tools", ok=False, found=fault.message, fix=fault.hint or "")]
-    return [*checks, Check("tools", ok=True, found=str(folder))]
+    found = str(folder) if folder.is_dir() else f"there is no folder {folder}"
+    return [*checks, Check("tools", ok=folder.is_dir(), found=found, fix="faultless toolbox new hello")]
