@@ -1,8 +1,8 @@
 """The list of operations on whose models a proof may rest, and the judge that holds a trace against it.
 
-A row is `operation | kinds of its operands`; kinds after one another are alternatives. Every row was checked
-as the differential test does it: the operands symbolic or concrete, pinned to extreme values, CrossHair's
-outcome against CPython's on each path's own witness. The domain of every row is its whole kind: an operation
+A row is `operation | kinds of its operands`; kinds after one another are alternatives. Every row is held by a
+differential test: the operands symbolic or concrete, pinned to extreme values, CrossHair's outcome against
+CPython's on each path's own witness. A row whose test fails leaves the list. The domain of every row is its whole kind: an operation
 that is only right on a part of it (`int / int` up to 2**53, `str(int)` up to 4300 digits) is not here. Rows
 of `_LANGUAGE` have no model: they choose, name or move objects, which CPython does in the engine too.
 """
