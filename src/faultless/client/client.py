@@ -307,7 +307,8 @@ class SyncClient:
     ) -> None:
         self._portal = None
         self._at_exit.detach()
-        self._open.__exit__(kind, error, trace)
+        if self._owner == os.getpid():  # the session's thread is not in a fork, and cannot end there
+            self._open.__exit__(kind, error, trace)
 
     def call(
         self, tool: str, arguments: Mapping[str, Any] | None = None, **options: Unpack[CallOptions]

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from faultless.servers.pytest.record import Record
     from faultless.servers.pytest.session import Job, OnProgress
 
+_IDLE = "nobody called for a long time"
 _QUIET_SECONDS = 0.05  # calls that follow each other faster have the machine for themselves
 _PREPARING_SECONDS = 60.0
 _AGE_SECONDS = 60.0
@@ -252,17 +253,17 @@ class EarlyRuns:
             early = self._current = _EarlyRun(job, seen, self._list_edited())
             try:
                 reason = await early.wait(min(_AGE_SECONDS, max(0.0, ends - time.monotonic())))
+                self._why_not = reason if time.monotonic() < ends else _IDLE  # before anybody sees it gone
             finally:
                 if not early.taken.is_set():
                     self._current = None
                     await early.kill()
             if early.taken.is_set():
                 return
-            self._why_not = reason
             if not early.may_be_repeated:
                 log.info("no run begins early", reason=reason)
                 return
-        self._why_not = "nobody called for a long time"
+        self._why_not = _IDLE
 
 
 async def _look(job: Job) -> Snapshot | None:
