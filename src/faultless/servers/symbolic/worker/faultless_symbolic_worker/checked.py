@@ -4,8 +4,8 @@ A row is `operation | kinds of its operands`; kinds after one another are altern
 differential test: the operands symbolic or concrete, pinned to extreme values, CrossHair's outcome against
 CPython's on each path's own witness. A row whose test fails leaves the list. The domain of every row is its
 whole kind: an operation that is only right on a part of it (`int / int` up to 2**53, `str(int)` up to 4300
-digits) is not here. Rows of `_LANGUAGE` have no model: they choose, name or move objects, which CPython does in
-the engine too.
+digits) is not here. Rows of `_LANGUAGE` have no model: they choose, name or move objects, which CPython does
+in the engine too.
 """
 
 from __future__ import annotations
