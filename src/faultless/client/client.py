@@ -290,7 +290,6 @@ class SyncClient:
         self._client = Client(server, **options)
         self._open = ExitStack()
         self._portal: BlockingPortal | None = None
-        self._owner = os.getpid()
 
     def __enter__(self) -> Self:
         with ExitStack() as entering:

@@ -233,8 +233,9 @@ class EarlyRuns:
     def _begin_next(self, session: Session) -> None:
         if self._find_obstacle(session.job) is not None:
             return
-        self._why_not = _judge_run(session) or "the run before has only just ended"
-        if _judge_run(session) is None:
+        reason = _judge_run(session)
+        self._why_not = reason or "the run before has only just ended"
+        if reason is None:
             if self._keeping is not None:
                 self._keeping.cancel()
             self._keeping = asyncio.create_task(self._keep(session.job))
