@@ -42,14 +42,14 @@ USAGE = (
 )
 COLLECTION = (
     "1 file could not be collected: tests/test_gone.py:1: ModuleNotFoundError: No module named 'shop.nowhere'",
-    "discover_tests lists the tests of the other files",
+    "install it, or correct the import or pythonpath",
 )
 TIMEOUT = (
     (
         "pytest execution exceeded timeout of 10 seconds while running tests/test_stock.py::test_the_warehouse_answers, "
         "at shop/stock.py:9 in wait_for_answer"
     ),
-    "look at the line named, or pass a larger timeout",
+    "find out why it waits there, or pass a larger timeout",
 )
 MISSING_PROGRAM = (
     "cannot start no-such-renderer: there is no such program",

@@ -134,7 +134,7 @@ def run_into_deadline(server: Server, reached: Callable[[Answer], bool], **argum
 
 
 def is_running_a_test(error: Answer) -> bool:
-    return bool(error["data"]["running"])
+    return bool(error["data"].get("running"))
 
 
 def serving_command(

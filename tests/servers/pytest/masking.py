@@ -9,7 +9,7 @@ from typing import Any
 
 GOLDEN = Path(__file__).parent / "golden"
 _CHANGING = [
-    (re.compile(r"(INTERNALERROR> .*\n)+"), "INTERNALERROR> ...\n"),
+    (re.compile(r"(INTERNALERROR> .*(\n|$))+"), "INTERNALERROR> ...\n"),
     (re.compile(r"in \d+\.\d+s"), "in 0.00s"),
     (re.compile(r"timeout of \d+ seconds"), "timeout of N seconds"),
     (re.compile(r"0x[0-9a-f]+"), "0x0"),

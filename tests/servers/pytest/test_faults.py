@@ -54,9 +54,38 @@ def test_exit_2_with_broken_files_is_a_collection_error(serve: Serve) -> None:
         2,
         "ModuleNotFoundError",
     )
-    assert broken["traceback"].startswith(
-        'Traceback (most recent call last):\n  File "tests/test_bad.py", line 2'
+    assert broken["traceback"] == (
+        '  File "tests/test_bad.py", line 2, in <module>\n    import nowhere_to_be_found'
     )
+
+
+def test_the_message_names_the_line_that_broke_a_file_wherever_it_is(serve: Serve) -> None:
+    files = {"shop.py": "\nimport nowhere_to_be_found\n", "test_a.py": "import shop\n"}
+    error = serve(files | {"pytest.ini": "[pytest]\npythonpath = .\n"}).fail()
+    assert error["message"] == (
+        "pytest execution failed: 1 file could not be collected: test_a.py:1: ModuleNotFoundError: "
+        "No module named 'nowhere_to_be_found', raised at shop.py:2 in <module>. "
+        "Hint: install it, or correct the import or pythonpath"
+    )
+
+
+def test_what_pytest_prints_around_a_run_is_told_at_verbosity_2_only(serve: Serve) -> None:
+    server = serve({"test_a.py": "import nowhere\n", "pytest.ini": "[pytest]\naddopts = -s\n"})
+    assert server.fail()["data"]["stdout"] == ""
+    whole = server.fail(verbosity=2)["data"]
+    assert "test session starts" in whole["stdout"]
+    assert "1 error in " in whole["stdout"]
+    assert whole["collection_errors"][0]["traceback"].endswith("No module named 'nowhere'")
+
+
+def test_what_the_project_prints_is_told_with_a_fault(serve: Serve) -> None:
+    files = {
+        "conftest.py": "import sys\nprint('from conftest')\nprint('to stderr', file=sys.stderr)\n",
+        "test_a.py": "import nowhere\n",
+        "pytest.ini": "[pytest]\naddopts = -s\n",
+    }
+    data = serve(files).fail()["data"]
+    assert (data["stdout"].strip(), data["stderr"].strip()) == ("from conftest", "to stderr")
 
 
 def test_failfast_at_a_broken_file_is_a_collection_error_too(serve: Serve) -> None:
@@ -83,7 +112,7 @@ def test_exit_4_is_a_usage_error_with_what_pytest_said_and_close_matches(serve: 
     data = check(error, "usage_error", -32602, 4, begins)
     assert "tests/test_user.py::test_logni" in error["message"]
     assert data["hint"] == "did you mean tests/test_user.py::test_login?"
-    assert data["candidates"] == ["tests/test_user.py::test_login"]
+    assert (data["stdout"], data["stderr"]) == ("", "")
 
 
 def test_an_unknown_option_in_the_projects_configuration_is_a_usage_error(serve: Serve) -> None:
@@ -184,12 +213,15 @@ def test_a_timeout_names_the_test_and_the_line_and_keeps_what_was_done(serve: Se
     """
     error = run_into_deadline(serve({"test_a.py": text}), is_running_a_test)
     data = check(error, "timeout", -32000, None, "pytest execution exceeded timeout of ")
-    assert " seconds while running test_a.py::test_b, at test_a.py:8 in wait. Hint: " in error["message"]
+    assert (
+        " seconds while running test_a.py::test_b, at test_a.py:8 in wait; failed before: test_a.py::test_a. Hint: "
+        in error["message"]
+    )
     assert data["signal"] is None
     assert [test["node_id"] for test in data["tests"]] == ["test_a.py::test_a"]
     assert data["running"] == ["test_a.py::test_b"]
     assert 'File "test_a.py", line 8 in wait' in data["stack"]
-    assert "test session starts" in data["stdout"]
+    assert (data["stdout"], data["stderr"]) == ("", "")
 
 
 def test_a_timeout_while_collecting_names_the_line_too(serve: Serve) -> None:
@@ -233,13 +265,18 @@ def test_a_program_that_is_no_python_is_unavailable(serve: Serve) -> None:
 def test_a_run_that_pytest_timeout_ended_is_a_time_out(serve: Serve) -> None:
     """Its thread method prints every stack and leaves without a word to pytest."""
     text = """
-        import os, sys
+        import os, traceback
         def test_a(): pass
         def test_b():
             os.write(2, b"\\n" + b"+" * 30 + b" Timeout " + b"+" * 30 + b"\\n")
+            os.write(2, b"~~~ Stack of MainThread (140) ~~~\\n")
+            os.write(2, b"".join(line.encode() for line in traceback.format_stack()))
             os._exit(1)
     """
     error = serve({"test_a.py": text, "pytest.ini": "[pytest]\naddopts = -s"}).fail()
-    said = "pytest execution failed: pytest-timeout ended the whole run while running test_a.py::test_b"
+    said = (
+        "pytest execution failed: pytest-timeout ended the whole run while running test_a.py::test_b, "
+        "at test_a.py:7 in test_b. Hint: raise that test's time-out"
+    )
     data = check(error, "timeout", -32000, 1, said)
     assert data["summary"]["passed"] == 1

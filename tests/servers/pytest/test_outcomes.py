@@ -121,8 +121,10 @@ CASES = {
 def test_counts_equal_those_of_pytest_itself(serve: Serve, name: str) -> None:
     text, expected = CASES[name]
     strict = "[pytest]\nfilterwarnings = error\n" if name == "warnings as errors" else "[pytest]\n"
-    answer = serve({"test_it.py": text, "pytest.ini": strict}).run()
+    server = serve({"test_it.py": text, "pytest.ini": strict})
+    answer = server.run(verbosity=1)
     assert counts(answer) == expected == counts_of_pytest(answer)
+    assert counts(server.run()) == expected
 
 
 def test_a_passed_test_with_a_broken_teardown_is_one_error(serve: Serve) -> None:
@@ -188,10 +190,11 @@ def test_doctests_are_tests(serve: Serve) -> None:
             "shop.py": "def f():\n    '''\n    >>> f()\n    1\n    '''\n    return 2\n",
             "test_it.py": "def test_a(): pass\n",
         }
-    ).run()
+    ).run(verbosity=1)
     assert counts(answer) == {"passed": 1, "failed": 1} == counts_of_pytest(answer)
-    assert answer["tests"][0]["node_id"] == "shop.py::shop.f"
-    assert "Expected:\n    1\nGot:\n    2" in answer["tests"][0]["traceback"]
+    row = answer["tests"][0]
+    assert (row["node_id"], row["message"]) == ("shop.py::shop.f", "shop.py:3: DocTestFailure")
+    assert "Expected:\n    1\nGot:\n    2" in row["traceback"]
 
 
 RERUN = """
@@ -241,7 +244,7 @@ def test_broken_files_count_as_errors_where_the_project_runs_on_regardless(serve
             "test_bad.py": "import nowhere\n",
             "test_good.py": "def test_a(): pass\n",
         }
-    ).run()
+    ).run(verbosity=1)
     assert answer["exit_code"] == 1
     assert counts(answer) == {"passed": 1, "errors": 1} == counts_of_pytest(answer)
     assert answer["collection_errors"][0]["file"] == "test_bad.py"

@@ -36,7 +36,7 @@ def test_a_red_run_is_readable_and_exits_1() -> None:
     finished = call("execute_tests", "node_ids=tests/test_receipt.py")
     assert finished.returncode == 1
     assert "failed tests/test_receipt.py::test_a_discount_is_taken_off" in finished.stdout
-    assert "E       AssertionError: assert 'total: 20' == 'total: 18'" in finished.stdout
+    assert "AssertionError: assert 'total: 20' == 'total: 18'" in finished.stdout
     assert "1 passed, 1 failed, 2 skipped in " in finished.stdout
 
 

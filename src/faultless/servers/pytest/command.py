@@ -79,7 +79,9 @@ def split_node_id(node_id: str) -> tuple[str, str]:
 
 
 def suggest(name: str, candidates: Iterable[str]) -> list[str]:
-    return find_near(name, candidates, cutoff=0.6)
+    """Those that differ by a slip; where there are none, those that look alike."""
+    known = list(candidates)
+    return find_near(name, known, cutoff=0.9) or find_near(name, known, cutoff=0.6)
 
 
 def _resolve(field: str, text: str, path: str, root: Root) -> str:

@@ -180,7 +180,7 @@ async def _add_candidates(fault: Fault, session: Session, project: Project, argu
         return fault
     near = await _find_near_node_ids(project, session.job, node_ids)
     hint = faults.ask_whether(near, otherwise="discover_tests lists the tests of a path")
-    return Fault(fault.kind, fault.message, hint=hint, details={**fault.details, "candidates": list(near)})
+    return fault.copy(hint=hint)
 
 
 async def _find_near_node_ids(project: Project, job: Job, node_ids: Sequence[str]) -> list[str]:
@@ -239,7 +239,7 @@ def _list_hints(
         count = shown.rows_left_out
         hints.append(f"{count} more tests not listed: narrow the selection, or use verbosity 1")
     if code == faults.NO_TESTS:
-        hints.append(_explain_nothing(arguments, summary))
+        hints += _explain_nothing(arguments, summary)
     elif (code == 0) == bool(summary.failed or summary.errors):
         hints.append(f"pytest exited {code} against its own results: a plugin asked for that")
     if session.finished and session.finished.leftovers:
@@ -247,14 +247,14 @@ def _list_hints(
     return hints
 
 
-def _explain_nothing(arguments: ExecuteTests, summary: Summary) -> str:
+def _explain_nothing(arguments: ExecuteTests, summary: Summary) -> list[str]:
     if arguments.last_failed:
-        return "nothing was run: no test in this selection failed last time; leave out last_failed to run all"
-    if summary.deselected:
-        return f"no tests ran: markers and keywords left none of the {summary.deselected} collected"
+        return [
+            "nothing was run: no test in this selection failed last time; leave out last_failed to run all"
+        ]
     if summary.skipped:
-        return "no tests ran: what was selected is skipped as a whole"
-    return "no tests were collected: discover_tests lists what there is"
+        return ["what was selected is skipped as a whole"]
+    return [] if summary.deselected else ["no tests here: discover_tests lists them"]
 
 
 # ---- discover_tests

@@ -54,7 +54,7 @@ class ExecuteTests(Arguments):
     keywords: _Keywords | None = None
     """Keyword expression for test name matching (e.g., 'test_user')"""
     verbosity: Annotated[int, Field(ge=-2, le=2)] = 0
-    """Output verbosity level: -2 (quietest) to 2 (most verbose); from 1 on passing tests are listed too"""
+    """Output verbosity level: -2 (quietest) to 2 (most verbose); from 1 on with passing tests and warnings"""
     failfast: bool = False
     """Stop execution on first failure"""
     maxfail: Annotated[int, Field(ge=1)] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import not_
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
@@ -21,10 +22,11 @@ class Summary(Answer):
     failed: _Count
     skipped: _Count
     errors: _Count
-    not_run: _Count
-    """Collected, but the run stopped before them"""
-    deselected: _Count
     duration: _Seconds
+    not_run: Annotated[_Count, Field(default=0, exclude_if=not_)]
+    """Collected, but the run stopped before them; only if any"""
+    deselected: Annotated[_Count, Field(default=0, exclude_if=not_)]
+    """By markers, keywords or last_failed; only if any"""
 
 
 class SameCause(Answer):
@@ -40,8 +42,8 @@ class TestResult(Answer):
     message: str | None
     """Why it failed, was skipped, or passed against expectation"""
     traceback: str | None
-    """Whole, with captured output, or a note that it was left out"""
-    same_cause: SameCause | None
+    """Where, with captured output, or a note that it was left out; at verbosity 2 with the message in it"""
+    same_cause: Annotated[SameCause | None, Field(default=None, exclude_if=not_)]
     """Further tests that failed in the same place with the same message (folded up to verbosity 0)"""
 
 
@@ -61,8 +63,9 @@ class TestRun(Answer):
     """Up to verbosity 0 only tests that did not pass"""
     json_report: dict[str, Any]
     text_output: str
+    """What pytest printed and no other field says; at verbosity 2 all of it"""
     collection_errors: list[CollectionError]
-    hint: str | None
+    hint: Annotated[str | None, Field(default=None, exclude_if=not_)]
     """The next move, where there is one to name"""
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from faultless.contract.text import replace_surrogates
 from faultless.process.lines import LineSplitter
+from faultless.servers.pytest.printed import leave_out_message, leave_out_name, name_failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -219,6 +220,8 @@ class Row:
     captured: str = ""
     frame: tuple[str, int] | None = None
     """The innermost line of the user's own code."""
+    place: str | None = None
+    """The traceback without the message, where it can be taken out."""
 
 
 def make_rows(record: Record) -> list[Row]:
@@ -253,12 +256,19 @@ def make_row(test: Test) -> Row:
     if not bad:
         return Row(test.node_id, outcome, duration, _explain(outcome, (phase for _, phase in graded)))
     captured = [f"--- {name} ---\n{text.rstrip()}" for name, text in bad[-1].sections if text.strip()]
+    heads, texts = [_head(phase, bad) for phase in bad], [phase.text or "" for phase in bad]
+    titles = [head and f"{head.rstrip()}\n" for head in heads]
+    messages = [_name_failure(phase) for phase in bad]
+    places = [
+        leave_out_name(leave_out_message(*pair), test.node_id) for pair in zip(texts, messages, strict=True)
+    ]
     return Row(
         test.node_id,
         outcome,
         duration,
-        message=replace_surrogates("\n".join(_head(phase, bad) + (phase.message or "") for phase in bad)),
-        traceback=replace_surrogates("\n\n".join(_head(phase, bad) + (phase.text or "") for phase in bad)),
+        message=_join(heads, messages, "\n"),
+        traceback=_join(titles, texts, "\n\n"),
+        place=_join(titles if len(bad) > 1 else [""], places, "\n\n"),
         captured=replace_surrogates("\n".join(captured)),
         frame=bad[0].frame,
     )
@@ -281,6 +291,18 @@ def _explain(outcome: Outcome, phases: Iterable[Phase]) -> str | None:
         if phase.message and outcome is Outcome.SKIPPED and phase.subtest is None:
             return replace_surrogates(phase.message)
     return None
+
+
+def _name_failure(phase: Phase) -> str:
+    """Where pytest knows no exception, its whole text came as the message."""
+    if phase.message is None or phase.message == phase.text:
+        return name_failure(phase.text or "")
+    return phase.message
+
+
+def _join(heads: list[str], parts: list[str], between: str) -> str:
+    joined = between.join(head + part for head, part in zip(heads, parts, strict=True) if part)
+    return replace_surrogates(joined)
 
 
 def _head(phase: Phase, bad: list[Phase]) -> str:

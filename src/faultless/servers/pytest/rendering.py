@@ -8,6 +8,8 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from faultless.servers.pytest.printed import leave_out_message
+
 _STYLES = {"passed": "green", "failed": "bold red", "error": "bold red", "skipped": "yellow"}
 
 
@@ -26,20 +28,22 @@ def render(tool: str, answer: dict[str, Any]) -> RenderableType:
         parts += _render_test(test)
     parts += _render_errors(answer["collection_errors"])
     parts.append(_render_summary(answer))
-    if answer["hint"]:
+    if "hint" in answer:
         parts.append(Text(answer["hint"], style="italic"))
     return Group(*parts)
 
 
 def _render_test(test: dict[str, Any]) -> list[RenderableType]:
     line = Text.assemble((f"{test['outcome']:>7} ", _STYLES[test["outcome"]]), test["node_id"])
-    if test["traceback"]:
-        shown: list[RenderableType] = [line, Padding(Text(test["traceback"]), (0, 0, 1, 8))]
+    if test["traceback"] is not None:
+        is_told = leave_out_message(test["traceback"], test["message"]) != test["traceback"]
+        text = test["traceback"] if is_told else f"{test['message']}\n{test['traceback']}".rstrip("\n")
+        shown: list[RenderableType] = [line, Padding(Text(text), (0, 0, 1, 8))]
     elif test["message"]:
         shown = [line.append(f" ({test['message']})", style="dim")]
     else:
         shown = [line]
-    if test["same_cause"]:
+    if "same_cause" in test:
         cause = test["same_cause"]
         names = ", ".join(cause["node_ids"])
         shown.append(Padding(Text(f"and {cause['count']} more for the same cause: {names}"), (0, 0, 1, 8)))
@@ -49,9 +53,9 @@ def _render_test(test: dict[str, Any]) -> list[RenderableType]:
 def _render_summary(answer: dict[str, Any]) -> Text:
     summary = answer["summary"]
     told = [
-        (f"{summary[field]} {field.replace('_', ' ')}", _STYLES.get(field.removesuffix("s"), ""))
+        (f"{summary.get(field, 0)} {field.replace('_', ' ')}", _STYLES.get(field.removesuffix("s"), ""))
         for field in ("passed", "failed", "errors", "skipped", "not_run", "deselected")
-        if summary[field] or field == "passed"
+        if summary.get(field) or field == "passed"
     ]
     line = Text(", ").join(Text(words, style=style) for words, style in told)
     return line.append(f" in {summary['duration']:.2f} s")

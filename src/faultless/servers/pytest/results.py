@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from faultless.contract import clean
 from faultless.contract.text import replace_surrogates
 from faultless.servers.pytest.outputs import CollectionError, SameCause, Summary, TestResult
+from faultless.servers.pytest.printed import leave_out_counts, leave_out_progress, name_parameters
 from faultless.servers.pytest.record import Outcome, Row, make_row
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from faultless.servers.pytest.record import Phase, Record, Test
     from faultless.servers.pytest.session import Session, Text
 
+WHOLE = 2  # the verbosity at which nothing is left out
 _NAMES_AT_MOST = 12
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
@@ -72,28 +74,29 @@ def show_rows(all_rows: Sequence[Row], verbosity: int) -> Results:
     spent = left_out = 0
     shown: list[TestResult] = []
     for fold in folds[: budget.rows]:
-        traceback = fold.first.traceback
-        if traceback is not None and fold.first.captured:
-            traceback = f"{traceback}\n{cut_middle(fold.first.captured, budget.captured)}"
+        row, message = fold.first, fold.first.message
+        is_told = message is None or len(message) <= budget.message
+        traceback = row.place if is_told and verbosity < WHOLE and row.place is not None else row.traceback
+        if traceback is not None and row.captured:
+            traceback = f"{traceback}\n{cut_middle(row.captured, budget.captured)}".lstrip("\n")
         if traceback is not None and spent + len(traceback) > budget.tracebacks:
             left_out += 1
             traceback = f"[left out: {len(traceback):,} characters]"
+        if message is not None and not is_told:
+            message = f"{message.partition(':')[0][:80]}: [left out: {len(message):,} characters]"
         spent += len(traceback or "")
-        shown.append(_show_fold(fold, traceback, budget))
+        shown.append(_show_fold(fold, message, traceback))
     return Results(shown, left_out, sum(1 + len(fold.others) for fold in folds[budget.rows :]))
 
 
-def _show_fold(fold: _Fold, traceback: str | None, budget: _Budget) -> TestResult:
-    row, message = fold.first, fold.first.message
-    if message is not None and len(message) > budget.message:
-        message = f"{message.partition(':')[0][:80]}: [left out: {len(message):,} characters]"
-    names = name_tests([other.node_id for other in fold.others])
+def _show_fold(fold: _Fold, message: str | None, traceback: str | None) -> TestResult:
+    row, names = fold.first, name_tests([other.node_id for other in fold.others])
     return TestResult(
         node_id=replace_surrogates(row.node_id),
         outcome=row.outcome,
         duration=round(row.duration, 3),
-        message=message,
-        traceback=traceback,
+        message=message and name_parameters(message),
+        traceback=traceback and name_parameters(traceback),
         same_cause=SameCause(count=len(fold.others), node_ids=names) if fold.others else None,
     )
 
@@ -182,7 +185,7 @@ def show_collection_errors(record: Record) -> list[CollectionError]:
 
 
 def choose_text(verbosity: int) -> Text:
-    return "tail" if verbosity <= 0 else "lean" if verbosity == 1 else "whole"
+    return "tail" if verbosity <= 0 else "lean" if verbosity < WHOLE else "whole"
 
 
 def show_text(session: Session, verbosity: int, *, keeps_color: bool) -> str:
@@ -194,10 +197,18 @@ def show_text(session: Session, verbosity: int, *, keeps_color: bool) -> str:
     before, mark, after = text.rpartition(session.mark + "\n")
     if mark:
         text = after if session.job.text == "tail" else before + after
+    if not keeps_color:
+        text = _leave_out(clean(text, len(text) + 1), session.job.text)
     errors = session.finished.stderr.text.strip()
-    joined = f"{text.strip()}\n[stderr]\n{errors}" if errors else text.strip()
+    joined = f"{text.strip()}\n[stderr]\n{errors}".lstrip() if errors else text.strip()
     whole = cut_middle(joined, limit)
     return replace_surrogates(whole) if keeps_color else clean(whole, len(whole) + 1)
+
+
+def _leave_out(text: str, amount: Text) -> str:
+    if amount == "whole":
+        return text
+    return name_parameters(leave_out_counts(text) if amount == "tail" else leave_out_progress(text))
 
 
 def cut_middle(text: str, limit: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import traceback
 from typing import Any, Callable
 
@@ -36,6 +37,8 @@ def _describe_failure(longrepr: Any, text: str, root: str) -> dict[str, Any]:
     if text.startswith(("def ", "async def ", "@")):
         text = "    " + text  # pytest strips the whole, and with it the first line's indentation
     crash = getattr(longrepr, "reprcrash", None)
+    if crash is None:  # pytest's own words, about a doctest or a fixture
+        text = re.sub("(?m)^(file )?" + re.escape(root + os.sep), r"\1", text)
     message = text if crash is None else crash.message
     if message.startswith("assert ") or message == "assert":
         message = "AssertionError: " + message

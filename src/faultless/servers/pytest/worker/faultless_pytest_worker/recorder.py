@@ -80,6 +80,8 @@ class Recorder:
         self._started = self._clock()
         self._paused_before = self._paused()
         self._show_capture = config.getoption("showcapture", "all")
+        if self._settings["text"] == "tail" and config.option.tbstyle == "auto":  # no wish of the project's
+            config.option.tbstyle = "short"
         if str(config.rootpath) != self._root:
             self._rename = _make_renamer(str(config.rootpath), self._root)
 
@@ -246,7 +248,8 @@ class Recorder:
         option = terminalreporter.config.option
         style, characters = option.tbstyle, terminalreporter.reportchars
         if self._settings["text"] != "whole":
-            option.tbstyle, terminalreporter.reportchars = "no", ""
+            told = "w" if self._settings["text"] == "lean" and "w" in characters else ""
+            option.tbstyle, terminalreporter.reportchars = "no", told
             terminalreporter.ensure_newline()
             terminalreporter.write_line(self._settings["mark"])
         yield
