@@ -5,7 +5,7 @@ import warnings
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # the package reads its vocabulary in an old way
-    import bpe_openai
+    import bpe_openai  # type: ignore[import-untyped]  # it ships no types
 
     ENCODING = bpe_openai.get_encoding("o200k_base")
 
