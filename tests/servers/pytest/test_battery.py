@@ -73,7 +73,11 @@ def read(response: Answer) -> Said:
     if "error" in response:
         data = response["error"]["data"]
         broken = {error["file"]: "error" for error in data["collection_errors"]}
-        return data["exit_code"], {**broken, **{row["node_id"]: row["outcome"] for row in data["tests"]}}, []
+        return (
+            data["exit_code"],
+            {**broken, **{row["node_id"]: row["outcome"] for row in data.get("tests", [])}},
+            [],
+        )
     answer = response["result"]["structuredContent"]
     warned = [
         [warning["category"], warning["message"], warning["when"], warning["test"]]

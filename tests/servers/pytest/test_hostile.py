@@ -167,7 +167,7 @@ def test_a_segmentation_fault(server: WireServer) -> None:
     error = fail(server, "test_segfault.py")
     assert error["message"].startswith(
         "pytest subprocess terminated with signal SIGSEGV "
-        "while running test_segfault.py::test_reads_address_zero. Hint: "
+        "while running test_segfault.py::test_reads_address_zero, at test_segfault.py:"
     )
     assert "Segmentation fault" in error["data"]["stderr"]
 
