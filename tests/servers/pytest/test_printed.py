@@ -49,6 +49,12 @@ tests/test_b.py .                     [100%]
     assert leave_out_session("printed before\n" + text).startswith("printed before\n")
 
 
+def test_a_line_of_a_megabyte_is_passed_over() -> None:
+    line = "a::b " * 200_000
+    assert leave_out_session(line) == line
+    assert name_parameters(f"({line}") == f"({line}"
+
+
 def test_the_message_is_taken_out_of_its_traceback_word_for_word_only() -> None:
     place = 'test_a.py:3: in test_a\n    assert total() == 2, "too much"'
     assert leave_out_message(TRACEBACK, "AssertionError: too much\nassert 3 == 2") == place

@@ -7,6 +7,7 @@ import re
 _COUNT = r"\d+ (?:passed|failed|skipped|xfailed|errors?|deselected)"
 _COUNTS = re.compile(rf"(?:no tests ran|{_COUNT}(?:, {_COUNT})*) in [\d.]+s(?: \([\d:]+\))?")
 _DECORATION = re.compile(r"=+ (?P<title>.+) =+|(?P<fill>[_!-])(?P=fill){2,} (?P<name>.+) (?P=fill){3,}")
+_LINE_AT_MOST = 2000  # of what is looked at closely: lines of pytest's own are shorter
 _MANUAL = "-- Docs: https://docs.pytest.org/"
 
 _HEADER = "test session starts"
@@ -23,7 +24,7 @@ _PROGRESS = re.compile(
 _SKIPPED = r"Skipping \d+ identical \w+ characters in diff"
 _HIDDEN = rf"Omitting \d+ identical items|{_SKIPPED}|\.\.\.Full output truncated.*"
 _ADVICE = re.compile(
-    rf"^((?:E +)? *(?:(?:{_HIDDEN}), use |Use |\(.*durations.* hidden\. +Use ))'?-(vv?)'?"
+    rf"^((?:E +)? *(?:(?:{_HIDDEN}), use |Use |\(\d+ durations .{{0,40}}hidden\. +Use ))'?-(vv?)'?"
     r"(?= to (?:show|get (?:more|the full) diff)|  ?to show these)",
     re.MULTILINE,
 )
@@ -41,7 +42,7 @@ def leave_out_counts(text: str) -> str:
 
 def leave_out_progress(text: str) -> str:
     """Without the lines that only name a test and its outcome: each has a row."""
-    return "\n".join(line for line in text.split("\n") if not _PROGRESS.fullmatch(line))
+    return "\n".join(line for line in text.split("\n") if not _is_one_of(line, _PROGRESS))
 
 
 def leave_out_session(text: str) -> str:
@@ -51,13 +52,12 @@ def leave_out_session(text: str) -> str:
         start = lines.index(_HEADER)
         ends = (number for number in range(start, len(lines)) if lines[number].startswith("collect"))
         lines[start : next(ends, start + 1)] = []
-    kept = [line for line in lines if not _is_frame(line)]
+    kept = [line for line in lines if not _is_one_of(line, _COLLECTED, _COUNTS, _STOPPED, _PROGRESS)]
     return "\n".join(kept) if any(line.strip() for line in kept) else ""
 
 
-def _is_frame(line: str) -> bool:
-    patterns = (_COLLECTED, _COUNTS, _STOPPED, _PROGRESS)
-    return any(pattern.fullmatch(line) for pattern in patterns)
+def _is_one_of(line: str, *patterns: re.Pattern[str]) -> bool:
+    return len(line) <= _LINE_AT_MOST and any(pattern.fullmatch(line) for pattern in patterns)
 
 
 def _take_off_decoration(line: str) -> str:

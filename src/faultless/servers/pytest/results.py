@@ -85,6 +85,8 @@ def show_rows(all_rows: Sequence[Row], verbosity: int) -> Results:
         if message is not None and not is_told:
             message = f"{message.partition(':')[0][:80]}: [left out: {len(message):,} characters]"
         spent += len(traceback or "")
+        if verbosity < WHOLE:
+            message, traceback = (text and name_parameters(text) for text in (message, traceback))
         shown.append(_show_fold(fold, message, traceback))
     return Results(shown, left_out, sum(1 + len(fold.others) for fold in folds[budget.rows :]))
 
@@ -95,8 +97,8 @@ def _show_fold(fold: _Fold, message: str | None, traceback: str | None) -> TestR
         node_id=replace_surrogates(row.node_id),
         outcome=row.outcome,
         duration=round(row.duration, 3),
-        message=message and name_parameters(message),
-        traceback=traceback and name_parameters(traceback),
+        message=message,
+        traceback=traceback,
         same_cause=SameCause(count=len(fold.others), node_ids=names) if fold.others else None,
     )
 
