@@ -59,6 +59,16 @@ def test_config_prints_json_for_the_client_and_says_where_it_goes(
     )
 
 
+def test_config_names_files_so_that_they_are_found_from_anywhere(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    finished = faultless("config", "cursor", "obsidian", "--vault", "notes", cwd=tmp_path)
+    entry = json.loads(finished.stdout)["mcpServers"]["obsidian"]
+    assert entry["args"][-2:] == ["--vault", str(tmp_path / "notes")]
+    finished = faultless("config", "cursor", "toolbox", "my-tools", cwd=tmp_path)
+    entry = json.loads(finished.stdout)["mcpServers"]["toolbox"]
+    assert entry["args"][4:7] == ["toolbox", "my-tools", "--faults"]
+
+
 def test_config_leaves_the_shape_of_faults_to_whoever_names_it() -> None:
     finished = faultless("config", "vscode", SERVER, "--faults", "native")
     [entry] = json.loads(finished.stdout)["servers"].values()

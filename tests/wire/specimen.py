@@ -1,5 +1,6 @@
 """A server with one tool for every way a tool can misbehave; run it as a script to serve it."""
 
+import asyncio
 import sys
 import time
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from faultless.kit.toolset import Answer, Arguments, Call, Prompt, Resource, Too
 Misdeed = Literal[
     "system_exit",
     "keyboard_interrupt",
+    "cancelled",
     "recursion",
     "memory",
     "leak",
@@ -150,17 +152,20 @@ def specimen(dialect: Dialect) -> Toolset:  # noqa: C901 - a list of tools, not 
     return toolset
 
 
+RAISED = {
+    "system_exit": SystemExit(3),
+    "keyboard_interrupt": KeyboardInterrupt(),
+    "cancelled": asyncio.CancelledError(),
+    "memory": MemoryError(),
+    "leak": RuntimeError("the password is hunter2"),
+}
+
+
 def _misbehave(how: Misdeed) -> Anything:
-    if how == "system_exit":
-        raise SystemExit(3)
-    if how == "keyboard_interrupt":
-        raise KeyboardInterrupt
+    if how in RAISED:
+        raise RAISED[how]
     if how == "recursion":
         return _misbehave(how)
-    if how == "memory":
-        raise MemoryError
-    if how == "leak":
-        raise RuntimeError("the password is hunter2")
     if how == "surrogate":
         return Anything(value="caf\udce9")
     if how == "nan":

@@ -109,7 +109,7 @@ VIOLATIONS: dict[str, tuple[str, dict[str, Any], str, str, Any]] = {
         "misbehave",
         {"how": "gracefully"},
         "how",
-        "input should be 'system_exit', 'keyboard_interrupt', 'recursion', 'memory', 'leak', 'surrogate', 'nan', 'cycle', 'wrong_type' or 'out_of_range'",
+        "input should be 'system_exit', 'keyboard_interrupt', 'cancelled', 'recursion', 'memory', 'leak', 'surrogate', 'nan', 'cycle', 'wrong_type' or 'out_of_range'",
         "gracefully",
     ),
 }
@@ -136,7 +136,7 @@ def test_a_refused_argument_is_named_with_the_reason_and_the_value(
 
 def test_all_violations_are_told_at_once(jsonrpc_server: WireClient) -> None:
     error = error_of(jsonrpc_server.call("level", {"verbosity": 10, "names": 3}))
-    assert "(and 1 more). Hint: correct names, verbosity" in error["message"]
+    assert "; names: value must be an array. Hint: correct names, verbosity" in error["message"]
     assert [violation["field"] for violation in error["data"]["violations"]] == ["verbosity", "names"]
 
 

@@ -12,7 +12,14 @@ import click
 from click.core import ParameterSource
 
 from faultless.cli.lookup import import_folder, split
-from faultless.cli.options import ByServer, ServerCommand, server_command, serving_arguments, serving_options
+from faultless.cli.options import (
+    ByServer,
+    ServerCommand,
+    server_command,
+    serving_arguments,
+    serving_options,
+    settings_arguments,
+)
 from faultless.kit.root import Root
 
 if TYPE_CHECKING:
@@ -64,9 +71,10 @@ Print the snippet that makes CLIENT start the server NAME from this installation
   faultless config claude-code pytest
   faultless config vscode pytest --root ~/project > .vscode/mcp.json
 
-The JSON goes to standard output, where to put it to standard error. The root is the current folder unless
---root names another; other options of `serve` are taken over too. Without --faults it is what CLIENT shows
-best: results, where it shows only the message of a JSON-RPC error.
+The snippet goes to standard output, where to put it to standard error. The root is the current folder unless
+--root names another; other words and options of `serve` are taken over too, files among them with their whole
+path. Without --faults it is what CLIENT shows best: results, where it shows only the message of a JSON-RPC
+error; for vscode, whose settings may hold comments, a comment says so.
 """
 
 
@@ -74,13 +82,15 @@ def make_for(title: str) -> click.Command:
     client = _CLIENTS[title]
 
     def make(name: str, kind: ServerKind) -> click.Command:
-        options = serving_options(kind)
+        options, positional = serving_options(kind), settings_arguments(kind)
 
         @click.pass_context
         def config(ctx: click.Context, /, root: str, **_others: Any) -> None:  # noqa: ANN401 - taken over by name
             is_chosen = ctx.get_parameter_source("faults") is ParameterSource.COMMANDLINE
             best = [] if is_chosen else ["--faults", "result"]
-            words = server_command(name, [*best, *serving_arguments(ctx, options, Root(root).path)])
+            after_name = [given for word in positional if (given := ctx.params[word.name or ""])]
+            chosen = serving_arguments(ctx, options, Root(root).path)
+            words = server_command(name, [*after_name, *best, *chosen])
             # The client starts it elsewhere, where a module of the current folder would not be found.
             local = ":" in name and not split(name)[0].endswith(".py")
             folders = {"PYTHONPATH": import_folder(name)} if local else {}
@@ -92,7 +102,7 @@ def make_for(title: str) -> click.Command:
             click.echo(f"put this into {client.place}:", err=True)
             _print_snippet(client, {client.key: {server: entry}}, None if is_chosen else client.shows)
 
-        return ServerCommand(name, kind, params=[*options], callback=config, help=HELP)
+        return ServerCommand(name, kind, params=[*options, *positional], callback=config, help=HELP)
 
     return ByServer(title, make, help=HELP, short_help=client.place)
 

@@ -218,7 +218,7 @@ class ServerCommand(click.Command):
 
 
 def serving_arguments(ctx: click.Context, options: Sequence[click.Option], root: Path) -> list[str]:
-    """Those of the options that this command was given, as words for `serve`; the root becomes absolute."""
+    """Those of the options that this command was given, as words for `serve` from any folder."""
     words = ["--root", str(root)]
     for option in options:
         name = option.name or ""
@@ -239,7 +239,8 @@ def _spell(option: click.Option, value: Any) -> list[str]:  # noqa: ANN401 - wha
 
 
 def _words(value: Any, count: int) -> list[str]:  # noqa: ANN401 - as above
-    return [str(part) for part in value] if count > 1 else [str(value)]
+    parts: Sequence[Any] = value if count > 1 else [value]
+    return [str(part.absolute() if isinstance(part, Path) else part) for part in parts]
 
 
 def server_command(name: str, words: Sequence[str]) -> list[str]:

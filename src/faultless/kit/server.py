@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import time
 import traceback
@@ -132,11 +133,15 @@ class Boundary:
 
     async def _contain(self, work: Awaitable[T], *meaningful: type[Exception]) -> T:
         """Everything work can raise, as a fault; cancellation and what the caller calls meaningful pass."""
-        passing: tuple[type[BaseException], ...] = (Fault, anyio.get_cancelled_exc_class(), *meaningful)
+        passing: tuple[type[BaseException], ...] = (Fault, *meaningful)
         try:
             return await work
         except passing:
             raise
+        except anyio.get_cancelled_exc_class() as cancelled:
+            if anyio.current_effective_deadline() == -math.inf:
+                raise
+            fault = self._internal(cancelled)  # nobody cancelled the call: the tool let out what it cancelled
         except BaseException as unforeseen:  # noqa: BLE001 - a tool may raise SystemExit; the session must live
             fault = self._internal(unforeseen)
         raise fault

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _ECHO_LIMIT = 200
 """Longest received value, as JSON, that is sent back."""
+_LONGEST_MESSAGE = 400
+"""Characters of violations after which the others are only counted: there is a hint to come."""
 
 _TYPE_NAMES = {
     "bool_type": "a boolean",
@@ -51,16 +53,25 @@ def explain_refusal(refused: ValidationError) -> Fault:
 
 def invalid_params(violations: list[dict[str, Json]], *, hint: str | None = None) -> Fault:
     """The fault for arguments that break their schema; each violation has field, detail, received_value."""
-    first = violations[0]
-    received = first.get("received_value")
-    echo = "" if received is None else f" (received {to_json(received).decode()})"
-    more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
+    said = _say_first(violations[0])
+    for told, violation in enumerate(violations[1:], 1):
+        longer = f"{said}; {violation['field']}: {violation['detail']}"
+        if len(longer) > _LONGEST_MESSAGE:
+            said += f" (and {len(violations) - told} more)"
+            break
+        said = longer
     return Fault(
         FaultKind.INVALID_PARAMS,
-        clean(f"Invalid params: {first['field']}: {first['detail']}{echo}{more}"),
+        clean(f"Invalid params: {said}"),
         hint=hint,
-        details={**first, "violations": list(violations)},
+        details={**violations[0], "violations": list(violations)},
     )
+
+
+def _say_first(violation: dict[str, Json]) -> str:
+    received = violation.get("received_value")
+    echo = "" if received is None else f" (received {to_json(received).decode()})"
+    return f"{violation['field']}: {violation['detail']}{echo}"
 
 
 def bounded_echo(value: object) -> Json:

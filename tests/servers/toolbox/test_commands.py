@@ -31,6 +31,22 @@ def test_check_has_nothing_to_say_against_the_examples(capfd: pytest.CaptureFixt
     assert "left out" not in printed
 
 
+def test_check_remarks_on_what_will_surprise(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "tools.json").write_text('{"tools": [{"name": "clear", "inputSchema": {"type": "object"}}]}')
+    (tmp_path / "tools.bash").write_text(
+        "tool_clear() {\n  local own=1\n  rm -rf ${CACHE_DIR}/*\n  echo $own ${SPARE:-none}\n}\n"
+    )
+    (tmp_path / "silent").write_text("#!/bin/sh\necho nobody says what this does\n")
+    (tmp_path / "silent").chmod(0o755)
+    run(["toolbox", "check", str(tmp_path)])
+    printed = capfd.readouterr().out
+    assert "$CACHE_DIR  (tools.bash:3): tools will not get it: add the line # @env CACHE_DIR" in printed
+    assert "$own" not in printed
+    assert "$SPARE" not in printed
+    assert "silent  (silent): " in printed
+    assert "`# @tool What it does`" in printed
+
+
 def test_check_of_a_folder_that_is_not_there_is_a_fault(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["toolbox", "check", "no-such-folder"]) == FAULT
     assert "there is no folder no-such-folder" in capfd.readouterr().err

@@ -1,6 +1,7 @@
 """mcbox folders run as they are: the same results, none of the accidents."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -155,3 +156,63 @@ async def test_a_broken_server_json_costs_only_the_name(
     logged = capfd.readouterr().err
     assert "server.json is not used" in logged
     assert "is not a JSON object" in logged
+
+
+def write_mcbox_folder(folder: Path, names: list[str], functions: str) -> None:
+    folder.mkdir(exist_ok=True)
+    tools = [{"name": name, "description": "", "inputSchema": {"type": "object"}} for name in names]
+    (folder / "tools.json").write_text(json.dumps({"tools": tools}))
+    (folder / "tools.bash").write_text(functions)
+
+
+@pytest.mark.anyio
+async def test_an_executable_is_a_tool_where_there_is_no_function(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "bin" / "tool_7z"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho "from a program: $1"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    write_mcbox_folder(tmp_path / "tools", ["7z"], "")
+    async with in_memory(tmp_path / "tools", tmp_path) as server:
+        assert await server.say("7z") == "from a program: {}"
+
+
+@pytest.mark.anyio
+async def test_each_file_may_lie_where_its_variable_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_mcbox_folder(tmp_path / "away", ["far"], "tool_far() { echo far; }\n")
+    (tmp_path / "away" / "names.json").write_text('{"serverInfo": {"name": "elsewhere", "version": "3"}}')
+    monkeypatch.setenv("MCBOX_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("MCBOX_SERVER_CONFIG_FILE", str(tmp_path / "away" / "names.json"))
+    monkeypatch.setenv("MCBOX_TOOLS_CONFIG_FILE", str(tmp_path / "away" / "tools.json"))
+    monkeypatch.setenv("MCBOX_TOOLS_LIB_FILE", str(tmp_path / "away" / "tools.bash"))
+    async with in_memory(None, tmp_path) as server:
+        assert await server.say("far") == "far"
+        assert server.introduction[:2] == ("elsewhere", "3")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("prefix", "function"), [("", "tool_a"), ("do_", "do_a")])
+async def test_the_prefix_of_functions_is_mcboxs_and_an_empty_one_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefix: str, function: str
+) -> None:
+    monkeypatch.setenv("MCBOX_TOOLS_FUNCTION_NAME_PREFIX", prefix)
+    write_mcbox_folder(tmp_path / "tools", ["a"], f"{function}() {{ echo yes; }}\n")
+    async with in_memory(tmp_path / "tools", tmp_path) as server:
+        assert await server.say("a") == "yes"
+
+
+@pytest.mark.anyio
+async def test_an_unset_variable_ends_the_tool_before_anything_is_done_with_it(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    (cache / "kept").write_text("")
+    functions = 'tool_clear() {\n  cd "$1" 2>/dev/null\n  rm -rf ${CACHE_DIR}/*\n  echo cleared\n}\n'
+    write_mcbox_folder(tmp_path / "tools", ["clear"], functions)
+    async with in_memory(tmp_path / "tools", tmp_path) as server:
+        fault = (await server.call("clear"))["result"]["_meta"]["fault"]
+    assert "CACHE_DIR: unbound variable" in fault["details"]["stderr"]
+    assert (cache / "kept").exists()

@@ -19,6 +19,7 @@ _FAULT_OUTPUT = 100_000
 _TRACEBACK = 20_000
 _MESSAGE_TAIL = 300
 _BROKEN_PROMISE = "Internal error: tool output does not match outputSchema"
+_RUN_BY_HAND = "ask for less, or run it by hand with the same arguments to see why"
 _READ_ONLY = os.strerror(errno.EROFS)
 
 
@@ -94,7 +95,7 @@ def find_fault(definition: Definition, finished: Finished, details: dict[str, Js
         return Fault(
             FaultKind.CRASH,
             f"{definition.name} was ended by {finished.signal}{_quote_complaint(stderr)}",
-            hint="details.stderr holds its last words",
+            hint=_RUN_BY_HAND,
             details=details,
         )
     if finished.exit_code not in definition.ok_exits:
@@ -187,7 +188,7 @@ def explain_raised(definition: Definition, raised: dict[str, Any], details: dict
     return Fault(
         FaultKind.TOOL_FAILED,
         clean(f"{definition.name} raised {raised['type']}: {raised['message']}"),
-        hint="details.traceback shows where",
+        hint=_point_at(definition, raised["line"]),
         details=details
         | {
             "exception": raised["type"],
@@ -195,6 +196,11 @@ def explain_raised(definition: Definition, raised: dict[str, Any], details: dict
             "traceback": clean(raised["traceback"], _TRACEBACK),
         },
     )
+
+
+def _point_at(definition: Definition, line: int | None) -> str:
+    place = f", line {line}" if line else ""
+    return f"correct the arguments, or the function: {definition.source}{place}"
 
 
 def explain_unwritable(definition: Definition, reason: str, details: dict[str, Json]) -> Fault:
@@ -231,7 +237,7 @@ def explain_ended_worker(name: str, finished: Finished | None, details: dict[str
     return Fault(
         FaultKind.CRASH,
         f"{name} {how}",
-        hint="details.stderr holds its last words",
+        hint=_RUN_BY_HAND,
         details={**details, "signal": signal, "exit_code": code},
     )
 

@@ -44,7 +44,7 @@ ARGUMENTS = [
         "three at once",
         "typed",
         {"path": 1, "limit": "x", "mode": 1},
-        "path: value must be a string (received 1) (and 2 more)",
+        "path: value must be a string (received 1); limit: value must be an integer;",
     ),
     refused(
         "an empty path", "typed", {"path": ""}, 'path: the value is shorter than 1 character (received "")'
