@@ -4,7 +4,8 @@ It watches by audit events, which nobody else can see, and imports nothing that 
 loaded: the run finds `sys.modules`, `sys.meta_path` and its own stack as they always are. A pause comes
 before the first import of a file that was edited recently, before the first effect, before the first test,
 before the session ends, whichever is first. Asked to go on, it first looks again at every file it opened and
-every folder it listed; if one has changed it says so and waits for its end.
+every folder it listed; if one has changed it says so and waits for its end. Bytecode that somebody else wrote
+meanwhile is no change: its source is what counts.
 
 Standard library only, Python >= 3.8: it runs in the project's interpreter.
 """
@@ -27,8 +28,9 @@ _HOLD_VARIABLE = "FAULTLESS_PYTEST_HOLD"
 _PATH_VARIABLE = "FAULTLESS_PYTEST_PATH"
 _MOVING_PLACES = ("/proc/", "/sys/", "/dev/")  # what is read there is different every time
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_FRAMES_TO_CALLER = 6
+_FRAMES_TO_CALLER = 10
 _FLEETING = ("TemporaryFile", "_get_default_tempdir")  # their files are gone before they return
+_ASKING_UNAME = ("from_subprocess", "_syscmd_uname")
 _EFFECTS = (
     "_thread.start",  # it would go on while the run is held
     "fcntl.flock",
@@ -93,13 +95,14 @@ class Watch:
     def __init__(self, line: int) -> None:
         self._line = line
         self._read, self._write, self._close, self._leave = os.read, os.write, os.close, os._exit
-        self._stat, self._list, self._here, self._clock = os.stat, os.listdir, os.getcwd, time.monotonic
+        self._stat, self._list, self._here = os.stat, os.listdir, os.getcwd
+        self._clock, self._now = time.monotonic, time.time
         self._decode, self._encode, self._spell = os.fsdecode, os.fsencode, os.fspath
         self._alarm = _signal.getitimer
         self._lock = _thread.RLock()
         self._files: dict[str, tuple[int, int, int, int] | None] = {}
         self._folders: dict[str, list[str] | None] = {}
-        self.paused_seconds = 0.0
+        self.held_at, self.held_seconds = 0.0, 0.0
         self._edited = frozenset(self._receive())
         self._edited_names = frozenset(_name_module(path) for path in self._edited)
         self._active = [True]
@@ -131,6 +134,8 @@ class Watch:
                 return  # it will be refused
             if event == "os.remove" and _is_nameless():
                 return
+            if event == "subprocess.Popen" and _is_within("platform", _ASKING_UNAME):
+                return  # it prints the processor's name, for plugins that tell on what machine they ran
             self.pause("its first effect: {} {}".format(event, _show(arguments)))
 
     def _take_open(self, name: object, mode: str | None, flags: int) -> None:
@@ -148,8 +153,9 @@ class Watch:
                 # Pytest's own loader opens the bytecode before it looks at the source.
                 self.pause("{}, edited recently".format(source))
             if self._active:
-                self._consume(path)
                 self._consume(source)
+                if self._files.get(source) is None:
+                    self._consume(path)  # else the source decides what the bytecode may be
 
     def _take_import(self, module: str, file: object) -> None:
         if isinstance(file, str):
@@ -165,7 +171,7 @@ class Watch:
             self._folders[path] = self._list_names(path)
 
     def _consume(self, path: str) -> None:
-        if path not in self._files:
+        if path not in self._files and not path.startswith(_FOLDER):
             self._files[path] = self._stamp(path)
 
     def _resolve(self, name: object) -> str | None:
@@ -188,7 +194,7 @@ class Watch:
     def _list_names(self, path: str) -> list[str] | None:
         self._is_looking = True
         try:
-            return sorted(self._list(path))
+            return sorted(name for name in self._list(path) if name != "__pycache__")
         except OSError:
             return None
         finally:
@@ -201,7 +207,7 @@ class Watch:
         with self._lock:
             if not self._active:
                 return
-            started = self._clock()
+            started, self.held_at = self._clock(), self._now()
             self._tell("paused " + before)
             while True:
                 change = self._find_change(self._receive())
@@ -213,7 +219,7 @@ class Watch:
             self._close(self._line)
             self._files.clear()
             self._folders.clear()
-            self.paused_seconds += self._clock() - started
+            self.held_seconds = self._clock() - started
 
     def _find_change(self, edited: list[str]) -> str | None:
         """`edited` are files known to have changed; that is well as long as nothing was read of them."""
@@ -274,16 +280,21 @@ def _name_module(path: str) -> str:
     return os.path.basename(folder) if stem == "__init__" else stem
 
 
-def _is_nameless() -> bool:
-    """Whether it is a temporary file without a name, or with one for a moment: pytest's capture needs it."""
+def _is_within(module: str, functions: tuple[str, ...]) -> bool:
+    """Whether one of these functions of the standard library is at work."""
     frame: Any = sys._getframe(1)  # noqa: SLF001 - who is calling
     for _ in range(_FRAMES_TO_CALLER):
         if frame is None:
             break
-        if frame.f_code.co_name in _FLEETING and frame.f_globals.get("__name__") == "tempfile":
+        if frame.f_code.co_name in functions and frame.f_globals.get("__name__") == module:
             return True
         frame = frame.f_back
     return False
+
+
+def _is_nameless() -> bool:
+    """Whether it is a temporary file without a name, or with one for a moment: pytest's capture needs it."""
+    return _is_within("tempfile", _FLEETING)
 
 
 def _show(arguments: tuple[object, ...]) -> str:
