@@ -78,13 +78,17 @@ def call(client: WireClient, tool: str, **arguments: object) -> float:
 
 
 def begin_early(client: WireClient, arguments: dict[str, object]) -> None:
-    """Until the run of this selection had begun before, and the next one has had time to begin."""
-    ends = time.monotonic() + 120
-    while client.call("execute_tests", arguments)["result"]["_meta"]["faultless/start"]["way"] != "early":
+    """Until the run of this selection had begun before, and the next one has had time to."""
+    ends = time.monotonic() + 600
+    way = ""
+    while way != "early":
         if time.monotonic() > ends:
             raise TimeoutError(client.stderr()[-2000:])
+        response = client.call("execute_tests", arguments)
+        if "error" in response:
+            raise RuntimeError(str(response["error"])[:2000])
+        way = response["result"]["_meta"]["faultless/start"]["way"]
         time.sleep(PAUSE_SECONDS)
-    time.sleep(PAUSE_SECONDS)
 
 
 def compare(
@@ -134,7 +138,7 @@ class Projects:
         self.one = Bench("one", plain, {"test_one.py": ONE})
         self.django = Bench("django", rich, {"test_one.py": DJANGO})
         self.pandas = Bench("pandas", rich, {"test_one.py": PANDAS})
-        self.public = Bench("public", suites.python(), root=suites.fetch(suites.ITSDANGEROUS))
+        self.public = Bench("public", suites.ITSDANGEROUS.python, root=suites.fetch(suites.ITSDANGEROUS))
         self.many = Bench("many", plain, {f"test_{part}.py": MANY.format(count=1000) for part in range(10)})
         self.edited = Bench("edits", plain, {"test_edit.py": EDITED})
 

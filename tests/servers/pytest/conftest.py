@@ -116,8 +116,12 @@ class MemoryServer(Server):
         self._early = project.early_runs
 
     def let_begin(self) -> None:
-        """Until the next run is held somewhere."""
-        wait_until(lambda: self._early._current and self._early._current.hold.before, 120.0)
+        """Until the next runs are held somewhere."""
+        wait_until(lambda: self.portal.call(self._have_begun), 120.0)
+
+    async def _have_begun(self) -> bool:
+        kept = [selection.current for selection in self._early._selections.values()]
+        return all(early is not None and early.prepared_seconds is not None for early in kept)
 
     def list_runs(self) -> list[psutil.Process]:
         return _list_runs(os.getpid())
@@ -127,10 +131,11 @@ class MemoryServer(Server):
         self.portal.call(self._stop)
 
     async def _stop(self) -> None:
-        keeping = self._early._keeping
-        if keeping is not None:
-            keeping.cancel()
-            await asyncio.wait([keeping])
+        keeping = [each.keeping for each in self._early._selections.values() if each.keeping]
+        for task in keeping:
+            task.cancel()
+        if keeping:
+            await asyncio.wait(keeping)
 
     def call(self, tool: str, arguments: Mapping[str, object]) -> Answer:
         return self.portal.call(self._call, tool, arguments)

@@ -64,10 +64,17 @@ def test_a_call_may_come_while_its_run_is_still_beginning(serve_early: ServeEarl
     assert ways == ["cold", "early", "early"]
 
 
-def test_another_selection_starts_cold_and_says_why(serve_early: ServeEarly) -> None:
-    server, _ = serve_early({"test_it.py": "def test_it(): pass\ndef test_other(): assert 0"})
-    begin_early(server, node_ids=["test_it.py::test_it"])
-    verdict, start = run(server, node_ids=["test_it.py::test_other"])
+def test_the_last_two_selections_begin_early_and_a_third_says_why_not(serve_early: ServeEarly) -> None:
+    server, _ = serve_early(
+        {"test_it.py": "def test_one(): pass\ndef test_two(): pass\ndef test_three(): assert 0"}
+    )
+    ids = [f"test_it.py::test_{name}" for name in ("one", "two", "three")]
+    ways = []
+    for node_id in (ids[0], ids[1], ids[0], ids[1]):
+        ways.append(run(server, node_ids=[node_id])[1]["way"])
+        server.let_begin()
+    assert ways == ["cold", "cold", "early", "early"]
+    verdict, start = run(server, node_ids=[ids[2]])
     assert verdict["summary"] | {"duration": 0} == {
         **dict.fromkeys(["passed", "skipped", "errors", "not_run", "deselected", "duration"], 0),
         "total": 1,
@@ -77,8 +84,25 @@ def test_another_selection_starts_cold_and_says_why(serve_early: ServeEarly) -> 
         "way": "cold",
         "age_seconds": None,
         "stopped_before": None,
-        "why_not_better": "the run before was another selection",
+        "why_not_better": "none of the last 2 runs was of this selection",
     }
+    wait_until(lambda: len(server.list_runs()) == 2)
+
+
+@pytest.mark.heavy
+def test_an_edit_is_in_the_next_answer_of_the_other_selection_too(serve_early: ServeEarly) -> None:
+    server, root = serve_early(
+        {
+            "product.py": "VALUE = 0",
+            "test_it.py": "import product\ndef test_one(): pass\ndef test_two(): assert product.VALUE % 2 == 0",
+        }
+    )
+    for number in range(1, 6):
+        (root / "product.py").write_text(f"VALUE = {number}  # {'x' * number}")
+        assert run(server, node_ids=["test_it.py::test_one"])[0]["summary"]["passed"] == 1
+        server.let_begin()
+        assert run(server, node_ids=["test_it.py::test_two"])[0]["summary"]["failed"] == number % 2
+        server.let_begin()
 
 
 def test_no_early_means_that_nothing_begins(serve_early: ServeEarly) -> None:

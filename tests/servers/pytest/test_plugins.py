@@ -20,6 +20,7 @@ INSTALLED = {
     "reruns": ["pytest", "pytest-xdist", "pytest-rerunfailures"],
     "benchmark": ["pytest", "pytest-benchmark"],
     "reports": ["pytest", "pytest-html", "pytest-cov"],
+    "warnings": ["pytest", "pytest-timeout", "pytest-mock", "anyio"],
 }
 DJANGO = {
     "pytest.ini": "[pytest]\nDJANGO_SETTINGS_MODULE = site_of_ours.settings\npythonpath = .",
@@ -64,7 +65,17 @@ REPORTS = {
     "product.py": "def f():\n    return 1\n",
     "test_it.py": "import product\ndef test_it(): assert product.f() == 1\ndef test_b(): pass",
 }
-PROJECTS = {"django": DJANGO, "reruns": RERUNS, "benchmark": BENCHMARK, "reports": REPORTS}
+WARNINGS = {
+    "pytest.ini": "[pytest]\nfilterwarnings = error\ntimeout = 60",
+    "test_it.py": "def test_it(mocker): pass\ndef test_b(): pass",
+}
+PROJECTS = {
+    "django": DJANGO,
+    "reruns": RERUNS,
+    "benchmark": BENCHMARK,
+    "reports": REPORTS,
+    "warnings": WARNINGS,
+}
 
 
 @pytest.fixture(params=PROJECTS)
@@ -72,17 +83,17 @@ def server(
     request: pytest.FixtureRequest, write_project: WriteProject, tmp_path: Path
 ) -> Iterator[WireServer]:
     python = tmp_path / "venv" / "bin" / "python"
-    for command in (
+    commands: list[list[str | Path]] = [
         [UV, "venv", "--quiet", "--python", sys.executable, tmp_path / "venv"],
         [UV, "pip", "install", "--quiet", "--python", python, *INSTALLED[request.param]],
-    ):
+    ]
+    for command in commands:
         made = subprocess.run(command, capture_output=True, text=True, check=False)
         if made.returncode != 0:
             pytest.skip(made.stderr.strip())
     root = write_project(PROJECTS[request.param])
     env = {name: value for name, value in LIGHT.items() if name != "PYTEST_DISABLE_PLUGIN_AUTOLOAD"}
-    command = serving_command(root, python=str(python))
-    with WireClient(command, env=env, deadline_seconds=180) as client:
+    with WireClient(serving_command(root, python=str(python)), env=env, deadline_seconds=180) as client:
         yield WireServer(client.open("handshake"))
 
 

@@ -141,10 +141,14 @@ class Recorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        if self._watch is not None and config.pluginmanager.has_plugin("timeout"):
-            given = config.getoption("session_timeout", None), config.inicfg.get("session_timeout")
-            if any(given):  # pytest-timeout would count the wait
-                self._watch.pause("a clock for the whole session is started")
+        if self._watch is None or not config.pluginmanager.has_plugin("timeout"):
+            return
+        try:
+            given = config.getoption("session_timeout", None) or config.getini("session_timeout")
+        except (KeyError, ValueError):  # a plugin that does not know it
+            return
+        if given:  # pytest-timeout would count the wait
+            self._watch.pause("a clock for the whole session is started")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self) -> None:
@@ -160,7 +164,7 @@ class Recorder:
         """So that pytest's last line, its JUnit file and plugins' reports tell the time of the run alone."""
         for plugin in config.pluginmanager.get_plugins():
             for name in _BEGINNINGS.get(type(plugin).__module__.partition(".")[0], ()):
-                begun = getattr(plugin, name, None)
+                begun: Any = getattr(plugin, name, None)
                 if isinstance(begun, float):
                     setattr(plugin, name, begun + self._count_held(begun))
                 elif hasattr(begun, "perf_count"):
