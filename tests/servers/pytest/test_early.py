@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import py_compile
 import re
 import socket
 import time
@@ -355,6 +356,35 @@ def test_whatever_changes_is_in_the_next_answer(serve_early: ServeEarly, change:
     else:
         assert response["result"]["structuredContent"]["summary"]["failed"] == 1
         assert start_of(response)["why_not_better"] is not None
+
+
+UNCHANGED: dict[str, Callable[[Path], object]] = {
+    "a link made elsewhere to what is installed": lambda root: os.link(
+        root / "lib" / "linked.py", root.parent / "other.py"
+    ),
+    "bytecode written by somebody else": lambda root: py_compile.compile(str(root / "lib" / "plain.py")),
+}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [pytest.param(name, marks=pytest.mark.heavy if number else ()) for number, name in enumerate(UNCHANGED)],
+)
+def test_what_changes_nothing_leaves_the_run_as_it_is(
+    serve_early: ServeEarly, tmp_path: Path, change: str
+) -> None:
+    (tmp_path / "project" / "lib").mkdir(parents=True)
+    (tmp_path / "source.py").write_text("")
+    os.link(tmp_path / "source.py", tmp_path / "project" / "lib" / "linked.py")
+    server, root = serve_early(
+        {"lib/plain.py": "", "lib/pyvenv.cfg": "", "test_it.py": "import linked, plain\ndef test_it(): pass"},
+        PYTHONPATH="lib",
+        PYTHONDONTWRITEBYTECODE="1",
+    )
+    run(server)
+    server.let_begin()
+    UNCHANGED[change](root)
+    assert run(server)[1]["way"] == "early"
 
 
 @pytest.mark.parametrize("edited", ["product.py", pytest.param("test_it.py", marks=pytest.mark.heavy)])

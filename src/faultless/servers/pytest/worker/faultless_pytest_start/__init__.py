@@ -189,7 +189,9 @@ class Watch:
             status = self._stat(path)
         except (OSError, ValueError):
             return None
-        return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+        # A link made or removed elsewhere, as uv does for every environment, changes the last of these.
+        changed = status.st_ctime_ns if status.st_nlink == 1 else 0
+        return status.st_mtime_ns, status.st_size, status.st_ino, changed
 
     def _list_names(self, path: str) -> list[str] | None:
         self._is_looking = True
