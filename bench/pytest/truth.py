@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 from bench.figures import table
 from bench.pytest import publish, suites
 from bench.pytest.suites import Suite
-from bench.warm.projects import PAUSE_SECONDS, begin_early
+from bench.warm.projects import Ours
 from faultless.kit.testing import WireClient
 
 PLAIN = Path(__file__).with_name("plain")
@@ -67,27 +66,27 @@ def run_plain(suite: Suite, folder: Path) -> Outcome:
     return Outcome(finished.returncode, rows, read_warnings(warned))
 
 
-def run_ours(suite: Suite, folder: Path, *, is_early: bool) -> list[Outcome]:
+def run_ours(suite: Suite, folder: Path) -> list[Outcome]:
+    """Of one server: the first call is cold, the others must have begun before."""
     command = [sys.executable, "-m", "faultless", "serve", "pytest", f"--root={folder}"]
-    command += [f"--python={suite.python}", *([] if is_early else ["--no-early"])]
     env = {**os.environ, **STILL, "PYTEST_ADDOPTS": "-p no:cacheprovider"}
-    with WireClient(command, env=env, deadline_seconds=1200) as client:
-        client.open("handshake")
+    found = []
+    with WireClient([*command, f"--python={suite.python}"], env=env, deadline_seconds=1200) as client:
+        server = Ours(client.open("handshake"))
         arguments = {"node_ids": suite.tests.split(), "verbosity": 1, "timeout": 1100, "json_report": True}
-        if is_early:
-            begin_early(client, arguments)
-        responses = []
-        for _ in range(EARLY_CALLS if is_early else 1):
-            responses.append(client.call("execute_tests", arguments))
-            time.sleep(PAUSE_SECONDS if is_early else 0.0)
-    return [read_answer(response, suite, is_early=is_early) for response in responses]
+        for number in range(1 + EARLY_CALLS):
+            if number:
+                server.let_begin()
+            response = client.call("execute_tests", arguments)
+            found.append(read_answer(response, suite, "early" if number else "cold"))
+    return found
 
 
-def read_answer(response: Mapping[str, Any], suite: Suite, *, is_early: bool) -> Outcome:
+def read_answer(response: Mapping[str, Any], suite: Suite, way: str) -> Outcome:
     if "error" in response:
         return Outcome(-1, {"fault": response["error"]["message"]}, [])
     start = response["result"]["_meta"]["faultless/start"]
-    if start["way"] != ("early" if is_early else "cold"):
+    if start["way"] != way:
         raise RuntimeError(f"{suite.name} did not start as asked: {start}")
     answer = response["result"]["structuredContent"]
     rows = {row["node_id"]: row["outcome"] for row in answer["tests"]}
@@ -100,12 +99,12 @@ def read_answer(response: Mapping[str, Any], suite: Suite, *, is_early: bool) ->
 def compare(suite: Suite) -> list[str]:
     folder = suites.fetch(suite)
     plain = run_plain(suite, folder)
-    (cold,) = run_ours(suite, folder, is_early=False)
-    early = {plain.tell_difference(each) for each in run_ours(suite, folder, is_early=True)}
+    cold, *early = run_ours(suite, folder)
     counts = ", ".join(f"{sum(value == name for value in cold.tests.values())} {name}" for name in NAMES)
     title = f"{suite.name} {suite.version}" + ("" if suite.tests in {"tests", "testing"} else " (in part)")
     said = [str(len(cold.warnings)), str(cold.exit_code)]
-    return [title, counts, *said, plain.tell_difference(cold), " and ".join(sorted(early))]
+    begun = " and ".join(sorted({plain.tell_difference(each) for each in early}))
+    return [title, counts, *said, plain.tell_difference(cold), begun]
 
 
 def measure() -> str:

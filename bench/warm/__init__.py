@@ -12,8 +12,8 @@ HEAD = """# How fast the pytest server answers
 <!-- Written by `python -m bench warm`; run that, do not edit this. -->
 
 Medians of 15 interleaved runs, unless said otherwise, against `python -m pytest -q` with the same selection
-in one environment, output captured. A call comes when its run is held; how often that is so in ordinary use is
-the third table. {machine}, {date}.
+in one environment, output captured. A call comes when its run is held; the third table says how often that
+is so in ordinary use. {machine}, {date}.
 
 """
 PAGE = Page("pytest-speed", HEAD, __name__, ["idle", "loaded", "peers"])

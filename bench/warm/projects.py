@@ -123,19 +123,6 @@ class Ours:
         return f"{sum(way == 'early' for way in ways)} of {len(ways)}"
 
 
-def begin_early(client: WireClient, arguments: dict[str, object]) -> None:
-    """Until the run of this selection had begun before, and the next one has had time to."""
-    ours, ends = Ours(client), time.monotonic() + 600
-    while not ours.ways or ours.ways[-1] != "early":
-        if time.monotonic() > ends:
-            raise TimeoutError(client.stderr()[-2000:])
-        response = client.call("execute_tests", arguments)
-        if "error" in response:
-            raise RuntimeError(str(response["error"])[:2000])
-        ours.ways.append(response["result"]["_meta"]["faultless/start"]["way"])
-        time.sleep(PAUSE_SECONDS)
-
-
 def compare(
     title: str,
     target: str,

@@ -7,6 +7,7 @@ import os
 import py_compile
 import re
 import socket
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from faultless.kit.testing import WireClient
+from faultless.servers.pytest import doctor
 from tests.servers.pytest.conftest import (
     LIGHT,
     Answer,
@@ -108,7 +110,7 @@ def test_an_edit_is_in_the_next_answer_of_the_other_selection_too(serve_early: S
 
 def test_no_early_means_that_nothing_begins(serve_early: ServeEarly) -> None:
     server, _ = serve_early({"test_it.py": "def test_it(): pass"}, no_early=True)
-    for _ in range(3):
+    for _ in range(2):
         verdict, start = run(server)
         assert (verdict["summary"]["passed"], start["why_not_better"]) == (1, "--no-early")
         assert server.list_runs() == []
@@ -117,12 +119,18 @@ def test_no_early_means_that_nothing_begins(serve_early: ServeEarly) -> None:
 @pytest.mark.parametrize(
     ("files", "variables", "reason"),
     [
-        ({}, {"COVERAGE_PROCESS_START": "x"}, "the interpreter measures coverage from its first instruction"),
         ({"pytest/data.txt": ""}, {}, "the project holds a module called pytest"),
-        (
+        pytest.param(
+            {},
+            {"COVERAGE_PROCESS_START": "x"},
+            "the interpreter measures coverage from its first instruction",
+            marks=pytest.mark.heavy,
+        ),
+        pytest.param(
             {"lib/sitecustomize.py": ""},
             {"PYTHONPATH": "lib"},
             "sitecustomize is run before a run can be watched",
+            marks=pytest.mark.heavy,
         ),
     ],
 )
@@ -134,6 +142,22 @@ def test_what_cannot_be_watched_from_its_beginning_does_not_begin_early(
         verdict, start = run(server)
         assert (verdict["summary"]["passed"], start["why_not_better"]) == (1, reason)
         assert server.list_runs() == []
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({"test_it.py": ""}, "yes, from the second call on"),
+        ({"pytest/data.txt": ""}, "no: the project holds a module called pytest"),
+    ],
+)
+def test_the_doctor_says_whether_runs_begin_early_and_why_not(
+    write_project: WriteProject, files: dict[str, str], found: str
+) -> None:
+    root = write_project(files)
+    (root / ".venv").symlink_to(sys.prefix)
+    _, check = doctor.diagnose(root)
+    assert (check.name, check.found) == ("pytest: runs begin before they are asked", found)
 
 
 @pytest.mark.heavy
@@ -156,7 +180,8 @@ def test_a_time_out_has_its_whole_time_and_names_the_test(serve_early: ServeEarl
     server, root = serve_early(
         {"test_it.py": "import os, time\ndef test_it():\n    if os.path.exists('hang'): time.sleep(600)"}
     )
-    begin_early(server, timeout=20)
+    assert server.run(timeout=20)["summary"]["passed"] == 1
+    server.let_begin()
     (root / "hang").write_text("")
     error = server.fail("execute_tests", timeout=5)
     assert "exceeded timeout of 5 seconds while running test_it.py::test_it" in error["message"]
@@ -179,7 +204,6 @@ EFFECTS = {
     "a network is asked": "socket.create_connection(('127.0.0.1', int(os.environ['ASKED_PORT'])), 5).close()",
 }
 FEW_EFFECTS = {
-    ("a file is written", "conftest.py"),
     ("a process is started", "conftest.py"),
     ("a network is asked", "test_it.py"),
 }
@@ -337,7 +361,7 @@ CHANGES: dict[str, tuple[dict[str, str], Callable[[Path], object]]] = {
         lambda root: (root / "extra.py").write_text(""),
     ),
 }
-SMALL_SHARE = ("a module", "a conftest", "a file looked for at import")
+SMALL_SHARE = ("a module", "a file looked for at import")
 
 
 @pytest.mark.parametrize(
@@ -444,6 +468,7 @@ def test_what_tests_do_to_their_process_does_not_reach_the_next_run(serve_early:
         server.let_begin()
 
 
+@pytest.mark.heavy
 def test_chance_is_another_in_every_run(serve_early: ServeEarly, tmp_path: Path) -> None:
     server, _ = serve_early(
         {
@@ -499,6 +524,7 @@ def mask_times(response: Answer) -> str:
 # ---- bounds
 
 
+@pytest.mark.heavy
 def test_an_idle_run_is_given_back(serve_early: ServeEarly) -> None:
     server, _ = serve_early({"test_it.py": "def test_it(): pass"}, idle_minutes=0.1)
     run(server)
