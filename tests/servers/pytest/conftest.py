@@ -119,6 +119,10 @@ class MemoryServer(Server):
         """Until the next runs are held somewhere."""
         wait_until(lambda: self.portal.call(self._have_begun), 120.0)
 
+    def let_give_up(self) -> None:
+        """Until no run is kept begun any more."""
+        wait_until(lambda: all(each.keeping.done() for each in self._early._selections.values()), 120.0)
+
     async def _have_begun(self) -> bool:
         kept = [selection.current for selection in self._early._selections.values()]
         return all(early is not None and early.prepared_seconds is not None for early in kept)

@@ -201,11 +201,15 @@ EFFECTS = {
     "a child is forked": "os.fork() or (open('made', 'w').close(), os._exit(0))",
     "a thread is started": "threading.Thread(target=lambda: open('made', 'w').close()).start()",
     "a database is made": "sqlite3.connect('made').execute('create table t (c)')",
+    "a child is spawned": "multiprocessing.get_context('spawn').Process(target=os.mkdir, args=('made',)).start()",
+    "a pipe with a name is made": "os.path.exists('made') or os.mkfifo('made')",
+    "a function of the C library is called": "ctypes.CDLL(None).mkdir(b'made', 0o755)",
     "a network is asked": "socket.create_connection(('127.0.0.1', int(os.environ['ASKED_PORT'])), 5).close()",
 }
 FEW_EFFECTS = {
     ("a process is started", "conftest.py"),
     ("a network is asked", "test_it.py"),
+    ("a child is spawned", "conftest.py"),
 }
 
 
@@ -220,7 +224,9 @@ FEW_EFFECTS = {
 def test_no_effect_happens_before_somebody_asks(serve_early: ServeEarly, effect: str, place: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as door:
         door.setblocking(False)
-        code = f"import os, socket, sqlite3, subprocess, threading\n{EFFECTS[effect]}\n"
+        code = (
+            f"import ctypes, multiprocessing, os, socket, sqlite3, subprocess, threading\n{EFFECTS[effect]}\n"
+        )
         files = {"conftest.py": "", "test_it.py": "def test_it(): pass", "there": ""}
         files[place] = code + files[place]
         server, root = serve_early(files, ASKED_PORT=str(door.getsockname()[1]))
@@ -238,7 +244,7 @@ def test_no_effect_happens_before_somebody_asks(serve_early: ServeEarly, effect:
         assert look() == done
         assert done != (False, True, 0)
         if start["why_not_better"] is None:
-            assert start["stopped_before"].startswith(("its first effect", "a file opened"))
+            assert "effect" in start["stopped_before"] or "nothing tells of" in start["stopped_before"]
 
 
 def count_visits(door: socket.socket) -> int:
@@ -292,6 +298,55 @@ def test_a_broken_file_is_told_once_and_the_next_run_begins_early_too(serve_earl
     assert server.run()["summary"]["passed"] == 1
 
 
+GOING_ON = {
+    "an alarm clock was set": "import signal\nsignal.alarm(500)",
+    "a thread was running": "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()",
+}
+
+
+@pytest.mark.parametrize("reason", GOING_ON)
+def test_a_run_in_which_something_goes_on_is_not_held(serve_early: ServeEarly, reason: str) -> None:
+    server, _ = serve_early({"conftest.py": GOING_ON[reason], "test_it.py": "def test_it(): pass"})
+    run(server)
+    if reason == "a thread was running" and sys.version_info >= (3, 12):
+        server.let_begin()
+        assert run(server)[1]["stopped_before"].startswith("its first effect: _thread.start")
+    else:
+        server.let_give_up()
+        start = run(server)[1]
+        assert (start["way"], start["why_not_better"]) == ("cold", reason)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["NOW = datetime.datetime.now()", "class A:\n    made = datetime.date.today()", "T = time.monotonic()"],
+)
+def test_a_clock_is_not_read_before_somebody_asks(serve_early: ServeEarly, line: str) -> None:
+    code = f"import datetime, time\n{line}\ndef test_it(): assert time.time()"
+    server, _ = serve_early({"conftest.py": "", "test_it.py": code})
+    begin_early(server)
+    _, start = run(server)
+    assert start["stopped_before"] == "test_it.py, which reads a clock"
+
+
+def test_a_pipe_is_not_emptied_before_somebody_asks(serve_early: ServeEarly) -> None:
+    server, root = serve_early(
+        {"conftest.py": "GOT = open('../pipe').readline()", "test_it.py": "def test_it(): pass"}
+    )
+    os.mkfifo(root.parent / "pipe")
+    pipe = os.open(root.parent / "pipe", os.O_RDWR | os.O_NONBLOCK)
+    try:
+        os.write(pipe, b"one\n")
+        run(server)
+        os.write(pipe, b"two\n")
+        server.let_begin()
+        verdict, start = run(server)
+        assert verdict["summary"]["passed"] == 1
+        assert start["stopped_before"] == "the opening of ../pipe, which is no ordinary file"
+    finally:
+        os.close(pipe)
+
+
 # ---- nothing that changed is missed
 
 CHANGES: dict[str, tuple[dict[str, str], Callable[[Path], object]]] = {
@@ -324,6 +379,20 @@ CHANGES: dict[str, tuple[dict[str, str], Callable[[Path], object]]] = {
     "a file looked for at import": (
         {"test_it.py": "import os\nFOUND = os.path.exists('data')\ndef test_it(): assert not FOUND"},
         lambda root: (root / "data").write_text(""),
+    ),
+    "what git is in the middle of": (
+        {
+            "test_it.py": "import os\nFOUND = os.path.exists('.git/MERGE_HEAD')\ndef test_it(): assert not FOUND",
+            ".git/HEAD": "",
+        },
+        lambda root: (root / ".git" / "MERGE_HEAD").write_text(""),
+    ),
+    "what npm has installed": (
+        {
+            "test_it.py": "import os\nFOUND = os.path.exists('node_modules/.bin/x')\ndef test_it(): assert not FOUND",
+            "node_modules/.bin/y": "",
+        },
+        lambda root: (root / "node_modules" / ".bin" / "x").write_text(""),
     ),
     "a folder listed at import": (
         {

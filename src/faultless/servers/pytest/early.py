@@ -115,7 +115,7 @@ class _EarlyRun:
         if not self.hold.stopped.is_set():
             return f"it had not stopped anywhere after {_PREPARING_SECONDS:g} seconds"
         if self.hold.before is None:
-            return _ENDED
+            return self.hold.unfit or _ENDED
         if self.resident_bytes > _MEMORY_BYTES:
             return f"it held more than {_MEMORY_BYTES >> 20} MiB"
         log.info("a run has begun early and is held", before=self.hold.before)

@@ -7,6 +7,10 @@ before the session ends, whichever is first. Asked to go on, it first looks agai
 every folder it listed; if one has changed it says so and waits for its end. Bytecode that somebody else wrote
 meanwhile is no change: its source is what counts.
 
+Some calls act, or read a clock, without an audit event. A run is held before the modules whose only use that
+is are imported, and before code of the project that names one of the others. What would go on while the run
+is held, a thread or an alarm clock, makes it unfit to be held at all.
+
 Standard library only, Python >= 3.8: it runs in the project's interpreter.
 """
 
@@ -32,7 +36,8 @@ _FRAMES_TO_CALLER = 10
 _FLEETING = ("TemporaryFile", "_get_default_tempdir")  # their files are gone before they return
 _ASKING_UNAME = ("from_subprocess", "_syscmd_uname")
 _EFFECTS = (
-    "_thread.start",  # it would go on while the run is held
+    "_thread.start",  # it would go on while the run is held; before Python 3.12 nothing tells of it
+    "ctypes.dlsym",  # whatever is called then, nothing tells of it
     "fcntl.flock",
     "fcntl.lockf",
     "os.ch",
@@ -62,6 +67,38 @@ _EFFECTS = (
     "webbrowser.open",
 )
 _NO_EFFECTS = frozenset({"os.chdir", "os.fchdir", "socket.__new__", "socket.gethostname"})
+_SILENT_MODULES = frozenset(
+    {
+        "_dbm",
+        "_gdbm",
+        "_interpreters",
+        "_posixshmem",
+        "_xxsubinterpreters",
+        "multiprocessing.forkserver",
+        "multiprocessing.popen_forkserver",
+        "multiprocessing.popen_spawn_posix",
+        "multiprocessing.resource_tracker",
+    }
+)
+"""They act on the world and no event tells of it."""
+_SILENT_NAMES = frozenset(
+    {
+        "append_history_file",
+        "dump_traceback_later",
+        "fork_exec",
+        "mkfifo",
+        "mknod",
+        "pidfd_send_signal",
+        "setpriority",
+        "spawnv_passfds",
+        "write_history_file",
+    }
+)
+"""Functions of other modules that do."""
+_CLOCKS = frozenset({"now", "utcnow", "today", "time_ns", "monotonic", "perf_counter", "localtime", "gmtime"})
+"""What is read from them while a file is imported would be older than the call."""
+_IS_FUNCTION = 1  # CO_OPTIMIZED: not the code of a module or a class, which runs when it is imported
+_FILE_TYPE, _ORDINARY_FILES = 0o170000, (0o100000, 0o040000)
 _LONGEST_REASON = 300
 
 
@@ -98,7 +135,7 @@ class Watch:
         self._stat, self._list, self._here = os.stat, os.listdir, os.getcwd
         self._clock, self._now = time.monotonic, time.time
         self._decode, self._encode, self._spell = os.fsdecode, os.fsencode, os.fspath
-        self._alarm = _signal.getitimer
+        self._alarm, self._count_threads = _signal.getitimer, _thread._count  # noqa: SLF001 - as `threading` does
         self._lock = _thread.RLock()
         self._files: dict[str, tuple[int, int, int, int] | None] = {}
         self._folders: dict[str, list[str] | None] = {}
@@ -127,6 +164,8 @@ class Watch:
             self._take_open(*arguments[:3])  # type: ignore[arg-type]  # as the interpreter gives them
         elif event == "import":
             self._take_import(*arguments[:2])  # type: ignore[arg-type]  # as above
+        elif event == "exec":
+            self._take_code(arguments[0])
         elif event in ("os.listdir", "os.scandir"):
             self._take_folder(arguments[0])
         elif event.startswith(_EFFECTS) and event not in _NO_EFFECTS:
@@ -148,6 +187,8 @@ class Watch:
             if path != os.devnull and not _is_nameless():
                 self.pause("its first effect: open {} for writing".format(path))
         elif not path.startswith(_MOVING_PLACES):
+            if self._is_strange(path):
+                self.pause("the opening of {}, which is no ordinary file".format(path))
             source = _find_source(path)
             if source in self._edited and "-pytest-" in os.path.basename(path):
                 # Pytest's own loader opens the bytecode before it looks at the source.
@@ -160,8 +201,20 @@ class Watch:
     def _take_import(self, module: str, file: object) -> None:
         if isinstance(file, str):
             self._consume(os.path.join(self._here(), file))
+        elif module in _SILENT_MODULES:
+            self.pause("its first effect: the import of {}".format(module))
         elif module.rpartition(".")[2] in self._edited_names:
             self.pause("the import of {}, edited recently".format(module))
+
+    def _take_code(self, code: object) -> None:
+        """Code of the project that is about to run."""
+        file = getattr(code, "co_filename", "")
+        if not file or file.startswith((sys.prefix, sys.base_prefix, _FOLDER, "<")):
+            return
+        if _SILENT_NAMES & _list_names(code):
+            self.pause("{}, which may act in ways that nothing tells of".format(file))
+        elif _CLOCKS & _list_names(code, only_at_import=True):
+            self.pause("{}, which reads a clock".format(file))
 
     def _take_folder(self, name: object) -> None:
         path = None if isinstance(name, int) else self._resolve("." if name is None else name)
@@ -179,6 +232,12 @@ class Watch:
             return os.path.join(self._here(), self._decode(self._spell(name)))  # type: ignore[call-overload]  # or TypeError
         except (TypeError, ValueError, OSError):
             return None
+
+    def _is_strange(self, path: str) -> bool:
+        try:
+            return self._stat(path).st_mode & _FILE_TYPE not in _ORDINARY_FILES
+        except (OSError, ValueError):
+            return False
 
     def _exists(self, name: object) -> bool:
         path = self._resolve(name)
@@ -209,6 +268,10 @@ class Watch:
         with self._lock:
             if not self._active:
                 return
+            goes_on = self._find_what_goes_on()
+            if goes_on is not None:
+                self._tell("unfit " + goes_on)
+                self._leave(1)
             started, self.held_at = self._clock(), self._now()
             self._tell("paused " + before)
             while True:
@@ -225,8 +288,6 @@ class Watch:
 
     def _find_change(self, edited: list[str]) -> str | None:
         """`edited` are files known to have changed; that is well as long as nothing was read of them."""
-        if self._alarm(_signal.ITIMER_REAL)[0]:
-            return "the time on its alarm clock"
         for path in edited:
             if path in self._files:
                 return path
@@ -237,6 +298,12 @@ class Watch:
             if self._list_names(path) != names:
                 return path
         return None
+
+    def _find_what_goes_on(self) -> str | None:
+        """While the run is held, and would not wait for it."""
+        if any(self._alarm(clock)[0] for clock in (_signal.ITIMER_REAL, _signal.ITIMER_PROF)):
+            return "an alarm clock was set"
+        return "a thread was running" if self._count_threads() else None
 
     def _tell(self, text: str) -> None:
         line = self._encode(text.replace("\n", " ")[:_LONGEST_REASON]) + b"\n"
@@ -259,6 +326,20 @@ class Watch:
                 self._leave(1)  # nobody will ever ask
             received += data
         return received
+
+
+def _list_names(code: Any, *, only_at_import: bool = False) -> set[str]:
+    """Everything that the code names; or what runs of it as soon as it is imported."""
+    names, waiting = set(), [code]
+    while waiting:
+        here = waiting.pop()
+        names.update(here.co_names)
+        waiting += [
+            inner
+            for inner in here.co_consts
+            if type(inner) is type(code) and not (only_at_import and inner.co_flags & _IS_FUNCTION)
+        ]
+    return names
 
 
 def _find_source(path: str) -> str:
