@@ -1,4 +1,4 @@
-"""Public packages whose tests ship with their source: fetched once, pinned by requirements/suites.txt."""
+"""Public packages whose tests ship with their source: fetched once, pinned in requirements/suites*.txt."""
 
 import re
 import subprocess
@@ -11,6 +11,7 @@ from bench.peers import PEERS, ROOT, environment
 
 SDISTS = PEERS / "sdists"
 PINNED = "requirements/suites.txt"
+MORE_PINNED = "requirements/suites-more.txt"
 CONFIGS = {".toml", ".cfg", ".ini"}
 MARKS = ["[tool.pytest", "[pytest]", "[tool:pytest]"]
 
@@ -19,38 +20,52 @@ MARKS = ["[tool.pytest", "[pytest]", "[tool:pytest]"]
 class Suite:
     name: str
     tests: str
-    """The folder that holds them."""
-    one: str
+    """The folder that holds them, or several paths."""
+    one: str = ""
     """A single test, for the time of one call."""
+    pinned: str = PINNED
+    """With what the tests need."""
+
+    @property
+    def python(self) -> Path:
+        return environment(Path(self.pinned).stem, self.pinned)
+
+    @property
+    def version(self) -> str:
+        text = (ROOT / self.pinned).read_text()
+        (found,) = re.findall(rf"^{re.escape(self.name)}==([^\s;]+)", text, re.MULTILINE)
+        return str(found)
 
 
+_PACKAGING = "tests/test_markers.py tests/test_requirements.py tests/test_tags.py tests/test_metadata.py"
+"""All 62,000 would be most of the time that all suites take."""
 SUITES = [
-    Suite("packaging", "tests", "tests/test_version.py::TestVersion::test_version_hash"),
+    Suite("packaging", _PACKAGING, "tests/test_version.py::TestVersion::test_version_hash"),
     Suite("attrs", "tests", "tests/test_setattr.py::TestSetAttr::test_change"),
     Suite("click", "tests", "tests/test_basic.py::test_basic_functionality"),
     Suite("jinja2", "tests", "tests/test_api.py::TestExtendedAPI::test_item_and_attribute"),
     Suite("pluggy", "testing", "testing/test_hookcaller.py"),
     Suite("more-itertools", "tests", "tests/test_recipes.py::TakeTests"),
 ]
-
+_WERKZEUG = "tests/middleware tests/sansio tests/test_debug.py tests/test_http.py tests/test_wrappers.py"
+MORE_SUITES = [
+    Suite("werkzeug", _WERKZEUG, pinned=MORE_PINNED),
+    Suite("httpcore", "tests/_sync tests/test_api.py tests/test_models.py", pinned=MORE_PINNED),
+    Suite("python-dateutil", "tests", pinned=MORE_PINNED),
+    Suite("networkx", "networkx/classes", pinned=MORE_PINNED),
+    Suite("anyio", "tests/streams", pinned=MORE_PINNED),
+    Suite("sqlalchemy", "test/base", pinned=MORE_PINNED),
+]
+"""With plugins, warnings as errors, servers and databases of their own; some in part. Werkzeug's tests of its
+development server hang under plain pytest already."""
 
 ITSDANGEROUS = Suite("itsdangerous", "tests", "tests/test_itsdangerous/test_signer.py")
 """About 300 tests, for the time of a suite of that size."""
 
 
-def python() -> Path:
-    return environment("suites", PINNED)
-
-
-def version_of(name: str) -> str:
-    text = (ROOT / PINNED).read_text()
-    (found,) = re.findall(rf"^{re.escape(name)}==([^\s;]+)", text, re.MULTILINE)
-    return str(found)
-
-
 def fetch(suite: Suite) -> Path:
     """The unpacked source."""
-    version = version_of(suite.name)
+    version = suite.version
     folder = SDISTS / f"{suite.name}-{version}"
     if not folder.exists():
         SDISTS.mkdir(parents=True, exist_ok=True)
@@ -62,7 +77,7 @@ def fetch(suite: Suite) -> Path:
             "--quiet",
             "--no-deps",
             "--no-binary",
-            ":all:",
+            suite.name,
             "--dest",
             SDISTS,
             wanted,

@@ -1,86 +1,117 @@
-"""Test by test: what our server says about a public suite against what a plain plugin wrote down."""
+"""Test by test and warning by warning: what our server and plain pytest say about public suites."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bench.figures import table
 from bench.pytest import publish, suites
 from bench.pytest.suites import Suite
-from bench.warm.projects import begin_early
+from bench.warm.projects import Ours
 from faultless.kit.testing import WireClient
 
 PLAIN = Path(__file__).with_name("plain")
 WORST = {"passed": 0, "xpassed": 0, "skipped": 1, "xfailed": 1, "failed": 2, "error": 3}
 NAMES = ["passed", "skipped", "failed", "error"]
-Outcome = tuple[int, dict[str, str]]
-"""Exit code, and the outcome of every test."""
+EARLY_CALLS = 2
+WARNINGS_AT_MOST = 200  # an answer names no more
 # Suites whose order or number depends on chance are held still on both sides.
 STILL = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def run_plain(python: Path, folder: Path, tests: str) -> Outcome:
+@dataclass(frozen=True)
+class Outcome:
+    exit_code: int
+    tests: Mapping[str, str]
+    warnings: list[tuple[str, str, str]]
+
+    def tell_difference(self, other: "Outcome") -> str:
+        names = self.tests.keys() | other.tests.keys()
+        differing = sorted(name for name in names if self.tests.get(name) != other.tests.get(name))
+        warned = len(set(self.warnings) ^ set(other.warnings)) + abs(len(self.warnings) - len(other.warnings))
+        if self.exit_code == other.exit_code and not differing and not warned:
+            return "none"
+        codes = f"exit {self.exit_code} and {other.exit_code}"
+        return f"{len(differing)}, e.g. {differing[:3]}; {warned} warnings; {codes}"
+
+
+def read_warnings(found: list[list[str]]) -> list[tuple[str, str, str]]:
+    """Numbers in them are ports, descriptors and addresses."""
+    return sorted(
+        (category, re.sub(r"0x[0-9a-f]+|\d+", "#", message), when)
+        for category, message, when in found[:WARNINGS_AT_MOST]
+    )
+
+
+def run_plain(suite: Suite, folder: Path) -> Outcome:
     with tempfile.TemporaryDirectory() as scratch:
         record = Path(scratch) / "record.json"
         env = {**os.environ, **STILL, "PYTHONPATH": str(PLAIN), "PLAIN_RECORD": str(record)}
-        command = [python, "-m", "pytest", "-q", "-p", "plain_recorder", "-p", "no:cacheprovider", tests]
+        options = ["-q", "-p", "plain_recorder", "-p", "no:cacheprovider"]
+        command = [suite.python, "-m", "pytest", *options, *suite.tests.split()]
         finished = subprocess.run(command, cwd=folder, env=env, capture_output=True, check=False)
-        records = json.loads(record.read_text())
+        records, warned = json.loads(record.read_text())
     worst: dict[str, int] = {}
     for node_id, category in records:
         if category in WORST:
             worst[node_id] = max(worst.get(node_id, 0), WORST[category])
-    return finished.returncode, {node_id: NAMES[number] for node_id, number in worst.items()}
+    rows = {node_id: NAMES[number] for node_id, number in worst.items()}
+    return Outcome(finished.returncode, rows, read_warnings(warned))
 
 
-def run_ours(python: Path, folder: Path, suite: Suite, *, is_early: bool) -> Outcome:
-    command = [sys.executable, "-m", "faultless", "serve", "pytest", f"--root={folder}", f"--python={python}"]
+def run_ours(suite: Suite, folder: Path) -> list[Outcome]:
+    """Of one server: the first call is cold, the others must have begun before."""
+    command = [sys.executable, "-m", "faultless", "serve", "pytest", f"--root={folder}"]
     env = {**os.environ, **STILL, "PYTEST_ADDOPTS": "-p no:cacheprovider"}
-    with WireClient(
-        [*command, *([] if is_early else ["--no-early"])], env=env, deadline_seconds=1200
-    ) as client:
-        client.open("handshake")
-        arguments = {"node_ids": [suite.tests], "verbosity": 1, "timeout": 1100}
-        if is_early:
-            begin_early(client, arguments)
-        response = client.call("execute_tests", arguments)
+    found = []
+    with WireClient([*command, f"--python={suite.python}"], env=env, deadline_seconds=1200) as client:
+        server = Ours(client.open("handshake"))
+        arguments = {"node_ids": suite.tests.split(), "verbosity": 1, "timeout": 1100, "json_report": True}
+        for number in range(1 + EARLY_CALLS):
+            if number:
+                server.let_begin()
+            response = client.call("execute_tests", arguments)
+            found.append(read_answer(response, suite, "early" if number else "cold"))
+    return found
+
+
+def read_answer(response: Mapping[str, Any], suite: Suite, way: str) -> Outcome:
     if "error" in response:
-        return -1, {"fault": response["error"]["message"]}
-    if response["result"]["_meta"]["faultless/start"]["way"] != ("early" if is_early else "cold"):
-        raise RuntimeError(f"{suite.name} did not start as asked")
+        return Outcome(-1, {"fault": response["error"]["message"]}, [])
+    start = response["result"]["_meta"]["faultless/start"]
+    if start["way"] != way:
+        raise RuntimeError(f"{suite.name} did not start as asked: {start}")
     answer = response["result"]["structuredContent"]
     rows = {row["node_id"]: row["outcome"] for row in answer["tests"]}
     if answer["summary"]["total"] != len(rows):
         raise RuntimeError(f"{suite.name}: the summary does not count the rows")
-    return answer["exit_code"], rows
-
-
-def tell_difference(plain: Outcome, ours: Outcome) -> str:
-    differing = sorted(
-        name for name in plain[1].keys() | ours[1].keys() if plain[1].get(name) != ours[1].get(name)
-    )
-    if not differing and plain[0] == ours[0]:
-        return "none"
-    return f"{len(differing)}, e.g. {differing[:3]}; exit {plain[0]} and {ours[0]}"
+    warned = [[each["category"], each["message"], each["when"]] for each in answer["json_report"]["warnings"]]
+    return Outcome(answer["exit_code"], rows, read_warnings(warned))
 
 
 def compare(suite: Suite) -> list[str]:
-    python, folder = suites.python(), suites.fetch(suite)
-    plain = run_plain(python, folder, suite.tests)
-    cold = run_ours(python, folder, suite, is_early=False)
-    early = run_ours(python, folder, suite, is_early=True)
-    counts = ", ".join(f"{sum(value == name for value in cold[1].values())} {name}" for name in NAMES)
-    title = f"{suite.name} {suites.version_of(suite.name)}"
-    return [title, counts, str(cold[0]), tell_difference(plain, cold), tell_difference(plain, early)]
+    folder = suites.fetch(suite)
+    plain = run_plain(suite, folder)
+    cold, *early = run_ours(suite, folder)
+    counts = ", ".join(f"{sum(value == name for value in cold.tests.values())} {name}" for name in NAMES)
+    title = f"{suite.name} {suite.version}" + ("" if suite.tests in {"tests", "testing"} else " (in part)")
+    said = [str(len(cold.warnings)), str(cold.exit_code)]
+    begun = " and ".join(sorted({plain.tell_difference(each) for each in early}))
+    return [title, counts, *said, plain.tell_difference(cold), begun]
 
 
 def measure() -> str:
-    header = ["suite", "our rows", "exit code", "differences to plain pytest, cold", "the same, begun early"]
+    differences = ["differences to plain pytest, cold", f"the same, {EARLY_CALLS} calls that began early"]
+    header = ["suite", "our rows", "warnings", "exit code", *differences]
     rows = []
-    for suite in suites.SUITES:
+    for suite in [*suites.SUITES, *suites.MORE_SUITES]:
         rows.append(compare(suite))
         print(" · ".join(rows[-1]), flush=True)
     return table("Truth on public suites", header, rows)

@@ -1,16 +1,20 @@
-"""The same with every core busy."""
+"""The same with every core busy, and how often a call finds its run begun, by the time between calls."""
 
 import os
+import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from bench.figures import table
-from bench.warm import publish
-from bench.warm.projects import HEADER, Projects, rows
+from bench.warm import publish, tell_load
+from bench.warm.projects import HEADER, Bench, Ours, Projects, rows_again
 
-LONG_ROUNDS = 5
+ROUNDS = 5
+GAPS = {0.2: 15, 1.0: 15, 5.0: 8}
+"""Calls for each time between calls."""
 
 
 @contextmanager
@@ -30,11 +34,34 @@ def load() -> Iterator[None]:
             process.wait()
 
 
+def row_gap(bench: Bench, name: str, gap: float) -> list[str]:
+    shown = [f"{name}, calls {gap:g} s apart"]
+    for is_loaded in (False, True):
+        with load() if is_loaded else nullcontext(), bench.serve() as client:
+            server = Ours(client)
+            server.call()
+            took = []
+            for _ in range(GAPS[gap]):
+                time.sleep(gap)
+                took.append(server.call())
+        shown += [server.share(GAPS[gap]), f"{statistics.median(took) * 1000:.0f} ms"]
+    print(" · ".join(shown), file=sys.stderr, flush=True)
+    return shown
+
+
 def measure() -> str:
+    outside, projects = tell_load(), Projects()
     with load():
-        found = rows(Projects(), LONG_ROUNDS)
-    title = f"Every core busy with something else ({LONG_ROUNDS} rounds of 10,000 tests)"
-    return table(title, HEADER, found)
+        busy = table(
+            f"Every core busy with something else ({ROUNDS} rounds)", HEADER, rows_again(projects, ROUNDS)
+        )
+    header = ["calls", "began early, idle", "median", "began early, every core busy", "median"]
+    gaps = [
+        row_gap(bench, name, gap)
+        for name, bench in (("plain", projects.plain), ("Django", projects.django))
+        for gap in GAPS
+    ]
+    return "\n".join([busy, outside, "", table("Calls that found their run begun", header, gaps)])
 
 
 def main() -> None:

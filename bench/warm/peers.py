@@ -25,10 +25,9 @@ def measure() -> str:
 def peer_rows(projects: Projects) -> list[list[str]]:
     """The same work by the others, each call against `python -m pytest` beside it."""
     works = {
-        "one test, plain environment": projects.one,
-        "one test, rich environment, Django imported": projects.django,
+        "two tests, plain": projects.plain,
+        "two tests, Django": projects.django,
         "a public suite (itsdangerous)": projects.public,
-        "10,000 generated tests": projects.many,
     }
     competitors = servers.every()
     found = [[title, *compare_peers(bench, competitors)] for title, bench in works.items()]
@@ -37,7 +36,7 @@ def peer_rows(projects: Projects) -> list[list[str]]:
 
 def compare_peers(bench: Bench, competitors: Sequence[Competitor]) -> list[str]:
     with ExitStack() as stack:
-        runs: dict[str, Callable[[], float]] = {"typed": lambda: bench.type_pytest("-q")}
+        runs: dict[str, Callable[[], float]] = {"typed": bench.type_pytest}
         for competitor in competitors:
             path = {"PYTHONPATH": str(bench.root / "src")}
             serving = servers.serving(competitor, bench.root, bench.python, deadline_seconds=120, extra=path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import tempfile
@@ -12,12 +13,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp.shared.exceptions import MCPError
 
 from faultless.kit.testing import WireClient, connect
-from faultless.kit.toolset import Toolset
 from faultless.servers.pytest.execution import Project
 from faultless.servers.pytest.interpreter import Surroundings
 from faultless.servers.pytest.settings import Settings
@@ -35,6 +36,7 @@ LIGHT = {
 Answer = dict[str, Any]
 WriteProject = Callable[[Mapping[str, str]], Path]
 StartServer = Callable[..., "WireServer"]
+ServeEarly = Callable[..., tuple["MemoryServer", Path]]
 
 
 class Server:
@@ -73,42 +75,71 @@ class WireServer(Server):
     def call(self, tool: str, arguments: Mapping[str, object]) -> Answer:
         return self.client.call(tool, arguments)
 
+    def let_begin(self) -> None:
+        """Until the next run is held somewhere: the server's log has said so since its last answer."""
+        calls = self.client.stderr().count('"tool":"execute_tests"')
+        wait_until(lambda: self._has_begun(calls), 120.0)
+
+    def _has_begun(self, calls: int) -> bool:
+        lines = self.client.stderr().splitlines()
+        answered = [number for number, line in enumerate(lines) if '"tool":"execute_tests"' in line]
+        return len(answered) >= calls and any(HELD in line for line in lines[answered[-1] :])
+
+    def list_runs(self) -> list[psutil.Process]:
+        return _list_runs(self.client.process.pid)
+
 
 def start_of(response: Answer) -> Answer:
     start: Answer = response["result"]["_meta"]["faultless/start"]
     return start
 
 
-def begin_early(server: WireServer, **arguments: object) -> None:
-    """Call until the run of this selection had begun before."""
-    ends = time.monotonic() + server.client.deadline_seconds
-    while start_of(server.call("execute_tests", arguments))["way"] != "early":
-        assert time.monotonic() < ends, server.client.stderr()
-        let_begin(server)
+def begin_early(server: WireServer | MemoryServer, **arguments: object) -> None:
+    """Call until the run of this selection had begun before, and the next one is held."""
+    ends = time.monotonic() + 180.0
+    way = ""
+    while way != "early":
+        assert time.monotonic() < ends
+        way = start_of(server.call("execute_tests", arguments))["way"]
+        server.let_begin()
 
 
 HELD = "a run has begun early and is held"
 
 
-def let_begin(server: WireServer, seconds: float = 120.0) -> None:
-    """Until the next run is held somewhere."""
-    calls = server.client.stderr().count('"tool":"execute_tests"')
-    wait_until(lambda: _is_held(server, calls), seconds)
-
-
-def _is_held(server: WireServer, calls: int) -> bool:
-    """The server's log has said so since its last answer."""
-    lines = server.client.stderr().splitlines()
-    answered = [number for number, line in enumerate(lines) if '"tool":"execute_tests"' in line]
-    return len(answered) >= calls and any(HELD in line for line in lines[answered[-1] :])
-
-
 class MemoryServer(Server):
     """The same toolset behind the same boundary, without a process of its own."""
 
-    def __init__(self, toolset: Toolset, portal: BlockingPortal) -> None:
-        self.toolset = toolset
+    def __init__(self, project: Project, portal: BlockingPortal) -> None:
+        self.toolset = make_toolset(project)
         self.portal = portal
+        self._early = project.early_runs
+
+    def let_begin(self) -> None:
+        """Until the next runs are held somewhere."""
+        wait_until(lambda: self.portal.call(self._have_begun), 120.0)
+
+    def let_give_up(self) -> None:
+        """Until no run is kept begun any more."""
+        wait_until(lambda: all(each.keeping.done() for each in self._early._selections.values()), 120.0)
+
+    async def _have_begun(self) -> bool:
+        kept = [selection.current for selection in self._early._selections.values()]
+        return all(early is not None and early.prepared_seconds is not None for early in kept)
+
+    def list_runs(self) -> list[psutil.Process]:
+        return _list_runs(os.getpid())
+
+    def stop(self) -> None:
+        """Give back the run that is held."""
+        self.portal.call(self._stop)
+
+    async def _stop(self) -> None:
+        keeping = [each.keeping for each in self._early._selections.values() if each.keeping]
+        for task in keeping:
+            task.cancel()
+        if keeping:
+            await asyncio.wait(keeping)
 
     def call(self, tool: str, arguments: Mapping[str, object]) -> Answer:
         return self.portal.call(self._call, tool, arguments)
@@ -120,6 +151,17 @@ class MemoryServer(Server):
             except MCPError as refused:
                 return {"error": refused.error.model_dump()}
         return {"result": result.model_dump(by_alias=True)}
+
+
+def _list_runs(server: int) -> list[psutil.Process]:
+    found = []
+    for child in psutil.Process(server).children(recursive=True):
+        try:
+            if child.cmdline()[1:3] == ["-m", "pytest"]:
+                found.append(child)
+        except (psutil.Error, IndexError):
+            continue
+    return found
 
 
 def run_into_deadline(server: Server, reached: Callable[[Answer], bool], **arguments: object) -> Answer:
@@ -189,6 +231,29 @@ def serve(
 
     def start(files: Mapping[str, str], python: Path | None = Path(sys.executable)) -> Server:
         settings = Settings(root=write_project(files), python=python, no_early=True)
-        return MemoryServer(make_toolset(Project(settings, Surroundings(LIGHT, None))), portal)
+        return MemoryServer(Project(settings, Surroundings(LIGHT, None)), portal)
 
     return start
+
+
+@pytest.fixture
+def serve_early(
+    write_project: WriteProject, portal: BlockingPortal, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ServeEarly]:
+    """The same with runs that begin before they are asked."""
+    monkeypatch.setenv("XDG_STATE_HOME", LIGHT["XDG_STATE_HOME"])
+    servers: list[MemoryServer] = []
+
+    def start(
+        files: Mapping[str, str], *, idle_minutes: float = 10.0, no_early: bool = False, **env: str
+    ) -> tuple[MemoryServer, Path]:
+        root = write_project({"pytest.ini": "[pytest]", **files})
+        settings = Settings(
+            root=root, python=Path(sys.executable), idle_minutes=idle_minutes, no_early=no_early
+        )
+        servers.append(MemoryServer(Project(settings, Surroundings({**LIGHT, **env}, None)), portal))
+        return servers[-1], root
+
+    yield start
+    for server in servers:
+        server.stop()

@@ -216,5 +216,23 @@ SITUATIONS: dict[str, dict[str, str]] = {
         "test_a.py": "import conftest\ndef test_a(): assert conftest.MADE == [1]",
         "test_b.py": "import conftest\ndef test_b(): assert conftest.MADE == [1]",
     },
+    "a .pth file that runs code": {
+        "packages/site/more.pth": "import sys; sys.said_by_pth = getattr(sys, 'said_by_pth', 0) + 1\n",
+        "conftest.py": "import os, site\nsite.addsitedir(os.path.join(os.path.dirname(__file__), 'packages', 'site'))",
+        "test_a.py": "import sys\ndef test_a(): assert sys.said_by_pth == 1",
+    },
+    "a finder put in by a plugin": {
+        "packages/finding_plugin.py": "import sys\nclass Finder:\n    asked = []\n    def find_spec(self, name, path=None, target=None): self.asked.append(name)\nsys.meta_path.insert(0, Finder())",
+        "packages/late.py": "",
+        "pytest.ini": "[pytest]\naddopts = -p finding_plugin",
+        "test_a.py": "import late, finding_plugin\ndef test_a():\n    assert 'late' in finding_plugin.Finder.asked\n    assert not [n for n in finding_plugin.Finder.asked if 'faultless' in n]",
+    },
+    "the versions of what is installed": {
+        "packages/mine-7.dist-info/METADATA": "Metadata-Version: 2.1\nName: mine\nVersion: 7\n",
+        "test_a.py": "from importlib.metadata import version, distributions\nHERE = version('mine')\ndef test_a():\n    assert HERE == '7'\n    assert not [d for d in distributions() if 'faultless_pytest' in str(d.metadata['Name'])]",
+    },
+    "a text encoding that the environment asks for": {
+        "test_a.py": "import io, os, sys\ndef test_a():\n    assert sys.flags.utf8_mode == int(os.environ.get('PYTHONUTF8', '0'))\n    assert io.text_encoding(None) in ('locale', 'utf-8')\n    assert sys.stdin is not None",
+    },
 }
 SMALL_SHARE = ("a missing import", "the number of warnings")

@@ -17,7 +17,6 @@ from tests.servers.pytest.conftest import (
     Answer,
     WireServer,
     WriteProject,
-    let_begin,
     serving_command,
     start_of,
 )
@@ -110,7 +109,7 @@ def test_a_run_that_began_before_says_what_plain_pytest_says(
                 start = start_of(response)
                 assert start["way"] == ("early" if number else "cold"), start
             if situation not in ENDED_EARLY:
-                let_begin(server)
+                server.let_begin()
 
 
 def test_the_battery_would_see_a_difference(write_project: WriteProject, tmp_path: Path) -> None:

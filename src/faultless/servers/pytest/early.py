@@ -1,4 +1,4 @@
-"""Runs that begin before they are asked: one at a time, for the selection that was run last.
+"""Runs that begin before they are asked: one for each of the last two selections.
 
 It is an ordinary run in a process of its own, held where `worker/faultless_pytest_start` says, and used
 once. A call that wants exactly this run lets it go on if nothing it has consumed has changed; else it is
@@ -28,6 +28,8 @@ from faultless.servers.pytest.session import Session, run_session
 from faultless.servers.pytest.snapshot import Snapshot, take_snapshot
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from faultless.contract import Json
     from faultless.servers.pytest.record import Record
     from faultless.servers.pytest.session import Job, OnProgress
@@ -36,12 +38,15 @@ _IDLE = "nobody called for a long time"
 _QUIET_SECONDS = 0.05  # calls that follow each other faster have the machine for themselves
 _PREPARING_SECONDS = 60.0
 _AGE_SECONDS = 60.0
+_SELECTIONS_AT_MOST = 2
 _MEMORY_BYTES = 1 << 30
+_OTHER_MEMORY_BYTES = 1 << 28  # of a selection that was not the last
 _CHEAP_SECONDS = 3.0  # what took longer is not begun again only because it has grown old
 _EDITED_AT_MOST = 50
 _EDITED_SECONDS = 1800.0
 _STARTS_MEASURING = frozenset({"COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG", "COV_CORE_DATAFILE"})
 _CUSTOMISING = ("sitecustomize", "usercustomize")
+_ANOTHER_SELECTION = f"none of the last {_SELECTIONS_AT_MOST} runs was of this selection"
 TOO_MANY_FILES = "the project has too many files to look at before every run"
 _ENDED = "it ended before it was asked for"
 
@@ -65,7 +70,8 @@ class _Start:
 
 
 def _make_key(job: Job) -> tuple[object, ...]:
-    return (tuple(job.command), job.root, job.variables, job.mode, job.text, job.last_failed)
+    variables = frozenset(job.variables.items())
+    return (tuple(job.command), job.root, variables, job.mode, job.text, job.last_failed)
 
 
 class _EarlyRun:
@@ -81,7 +87,7 @@ class _EarlyRun:
         self.session = Session(job)
         self._edited = frozenset(edited)
         self._on_progress: OnProgress | None = None
-        self._prepared_seconds: float | None = None
+        self.prepared_seconds: float | None = None
         self.task = asyncio.create_task(self._run())
 
     async def _run(self) -> Session:
@@ -97,28 +103,28 @@ class _EarlyRun:
             await self._on_progress(record)
 
     @property
-    def may_be_repeated(self) -> bool:
-        """It has only grown old, and beginning it costs little."""
-        return self._prepared_seconds is not None and self._prepared_seconds < _CHEAP_SECONDS
+    def is_cheap(self) -> bool:
+        return self.prepared_seconds is not None and self.prepared_seconds < _CHEAP_SECONDS
 
-    async def wait(self, seconds: float) -> str:
-        """Until it is taken; or why it is of no use any more."""
+    async def prepare(self) -> str | None:
+        """Until it is held or taken; or why it is of no use."""
         with anyio.move_on_after(_PREPARING_SECONDS):
             await self.hold.stopped.wait()
         if self.taken.is_set():
-            return ""
+            return None
         if not self.hold.stopped.is_set():
             return f"it had not stopped anywhere after {_PREPARING_SECONDS:g} seconds"
         if self.hold.before is None:
-            return _ENDED
-        if resident_bytes(self.hold.process_id) > _MEMORY_BYTES:
+            return self.hold.unfit or _ENDED
+        if self.resident_bytes > _MEMORY_BYTES:
             return f"it held more than {_MEMORY_BYTES >> 20} MiB"
         log.info("a run has begun early and is held", before=self.hold.before)
-        prepared = time.monotonic() - self.began
-        with anyio.move_on_after(seconds - prepared):
-            await self.taken.wait()
-        self._prepared_seconds = prepared
-        return f"it was older than {_AGE_SECONDS:g} seconds"
+        self.prepared_seconds = time.monotonic() - self.began
+        return None
+
+    @property
+    def resident_bytes(self) -> int:
+        return resident_bytes(self.hold.process_id)
 
     def describe_start(self, age_seconds: float) -> _Start:
         before = self.hold.before
@@ -126,8 +132,6 @@ class _EarlyRun:
 
     def find_difference(self, job: Job, now: Snapshot | None) -> str | None:
         """What makes it another run than the one asked for, as far as it can be seen from here."""
-        if _make_key(self.job) != _make_key(job):
-            return "the run before was another selection"
         if self.task.done():
             return _ENDED
         if fingerprint(job.interpreter.path) != self.installed:
@@ -164,25 +168,108 @@ class _EarlyRun:
             self.task.exception()  # or it would be called unheard
 
 
+class _Edits:
+    """Files that were edited are likely to be edited again: the next runs stop before them."""
+
+    def __init__(self) -> None:
+        self._last_seen: Snapshot | None = None
+        self._edited: dict[str, float] = {}
+
+    def note(self, now: Snapshot | None) -> None:
+        before, self._last_seen = self._last_seen, now
+        if before is None or now is None:
+            return
+        for path in before.list_changes(now):
+            if now.has_source(path):
+                self._edited.pop(path, None)
+                self._edited[path] = time.monotonic()
+
+    def list_recent(self, seen: Snapshot) -> list[str]:
+        if self._last_seen is None:
+            self._last_seen = seen
+        oldest = time.monotonic() - _EDITED_SECONDS
+        self._edited = {path: edited for path, edited in self._edited.items() if edited > oldest}
+        return list(self._edited)[-_EDITED_AT_MOST:]
+
+
+class _Selection:
+    """Has a run of one selection begun, until it is taken or nobody has called for long."""
+
+    def __init__(self, edits: _Edits, idle_seconds: float) -> None:
+        self.current: _EarlyRun | None = None
+        self.keeping: asyncio.Task[None] | None = None
+        self.why_not = "the run before has only just ended"
+        self._edits = edits
+        self._idle_seconds = idle_seconds
+
+    def keep(self, job: Job, on_held: Callable[[Snapshot], None]) -> None:
+        self.stop()
+        self.keeping = asyncio.create_task(self._keep(job, on_held))
+
+    def stop(self) -> None:
+        """The run is given back, unless it has been taken."""
+        self.current = None
+        if self.keeping is not None:
+            self.keeping.cancel()
+
+    def take(self) -> _EarlyRun | None:
+        early, self.current = self.current, None
+        if early is None:
+            self.stop()  # it would only be in the way
+        else:
+            early.taken.set()
+            self.why_not = "another call has taken the run that had begun"
+        return early
+
+    async def _keep(self, job: Job, on_held: Callable[[Snapshot], None]) -> None:
+        await anyio.sleep(_QUIET_SECONDS)
+        ends = time.monotonic() + self._idle_seconds
+        while time.monotonic() < ends:
+            seen = await _look(job)
+            if seen is None:
+                self.why_not = TOO_MANY_FILES
+                return
+            early = self.current = _EarlyRun(job, seen, self._edits.list_recent(seen))
+            try:
+                reason = await early.prepare()
+                if reason is None and not early.taken.is_set():
+                    on_held(seen)
+                    reason = await self._wait(early, ends)
+                if not early.taken.is_set():
+                    self.why_not = reason or _ENDED  # before anybody sees it gone
+            finally:
+                if self.current is early:
+                    self.current = None
+                if not early.taken.is_set():
+                    await early.kill()
+            if early.taken.is_set():
+                return
+            if not early.is_cheap:
+                log.info("no run begins early", reason=self.why_not)
+                return
+        self.why_not = _IDLE
+
+    async def _wait(self, early: _EarlyRun, ends: float) -> str:
+        """Until it is taken; or why it is given up."""
+        with anyio.move_on_after(min(early.began + _AGE_SECONDS, ends) - time.monotonic()):
+            await early.taken.wait()
+        return _IDLE if time.monotonic() >= ends else f"it was older than {_AGE_SECONDS:g} seconds"
+
+
 class EarlyRuns:
     """Every run of a project goes through here."""
 
     def __init__(self, *, is_on: bool, idle_seconds: float) -> None:
         self._is_on = is_on
         self._idle_seconds = idle_seconds
-        self._current: _EarlyRun | None = None
-        self._keeping: asyncio.Task[None] | None = None
-        self._last_seen: Snapshot | None = None
-        self._edited: dict[str, float] = {}
-        self._why_not = "nothing has been run yet"
+        self._selections: dict[tuple[object, ...], _Selection] = {}
+        """The last one last."""
+        self._edits = _Edits()
 
     async def run(self, job: Job, on_progress: OnProgress) -> tuple[Session, _Start]:
         reason = self._find_obstacle(job)
         if reason is None:
-            early, self._current = self._current, None
-            if early is None and self._keeping is not None:
-                self._keeping.cancel()  # it would only be in the way
-            went = self._why_not if early is None else await self._let_go_on(early, job, on_progress)
+            went = await self._let_go_on(self._selections.get(_make_key(job)), job, on_progress)
             if not isinstance(went, str):
                 self._begin_next(went[0])
                 return went
@@ -197,13 +284,17 @@ class EarlyRuns:
         return "only runs of tests begin early" if job.mode != "run" else find_obstacle(job)
 
     async def _let_go_on(
-        self, early: _EarlyRun, job: Job, on_progress: OnProgress
+        self, selection: _Selection | None, job: Job, on_progress: OnProgress
     ) -> tuple[Session, _Start] | str:
         """What came of it, or why it was not what is wanted; then it is gone."""
-        early.taken.set()
+        if selection is None:
+            return _ANOTHER_SELECTION if self._selections else "nothing has been run yet"
+        early = selection.take()
+        if early is None:
+            return selection.why_not
         try:
             now = await _look(job)
-            self._note_edits(now)
+            self._edits.note(now)
             reason = early.find_difference(job, now)
             if reason is not None or now is None:
                 return reason or TOO_MANY_FILES
@@ -213,58 +304,37 @@ class EarlyRuns:
         finally:
             await early.kill()
 
-    def _note_edits(self, now: Snapshot | None) -> None:
-        """Files that were edited are likely to be edited again: the next run stops before them."""
-        before, self._last_seen = self._last_seen, now
-        if before is None or now is None:
-            return
-        for path in before.list_changes(now):
-            if now.has_source(path):
-                self._edited.pop(path, None)
-                self._edited[path] = time.monotonic()
-
-    def _list_edited(self) -> list[str]:
-        oldest = time.monotonic() - _EDITED_SECONDS
-        self._edited = {path: edited for path, edited in self._edited.items() if edited > oldest}
-        return list(self._edited)[-_EDITED_AT_MOST:]
-
     # ---- the next one
 
     def _begin_next(self, session: Session) -> None:
-        if self._find_obstacle(session.job) is not None:
+        job = session.job
+        if self._find_obstacle(job) is not None:
             return
+        key = _make_key(job)
+        selection = self._selections.pop(key, None) or _Selection(self._edits, self._idle_seconds)
+        while len(self._selections) >= _SELECTIONS_AT_MOST:
+            self._selections.pop(next(iter(self._selections))).stop()
+        self._selections[key] = selection
         reason = _judge_run(session)
-        self._why_not = reason or "the run before has only just ended"
+        selection.why_not = reason or "the run before has only just ended"
         if reason is None:
-            if self._keeping is not None:
-                self._keeping.cancel()
-            self._keeping = asyncio.create_task(self._keep(session.job))
+            selection.keep(job, self._renew_others)
 
-    async def _keep(self, job: Job) -> None:
-        """Have one ready until it is taken or nobody has called for long."""
-        await anyio.sleep(_QUIET_SECONDS)
-        ends = time.monotonic() + self._idle_seconds
-        while time.monotonic() < ends:
-            seen = await _look(job)
-            if seen is None:
-                self._why_not = TOO_MANY_FILES
-                return
-            if self._last_seen is None:
-                self._last_seen = seen
-            early = self._current = _EarlyRun(job, seen, self._list_edited())
-            try:
-                reason = await early.wait(min(_AGE_SECONDS, max(0.0, ends - time.monotonic())))
-                self._why_not = reason if time.monotonic() < ends else _IDLE  # before anybody sees it gone
-            finally:
-                if not early.taken.is_set():
-                    self._current = None
-                    await early.kill()
-            if early.taken.is_set():
-                return
-            if not early.may_be_repeated:
-                log.info("no run begins early", reason=reason)
-                return
-        self._why_not = _IDLE
+    def _renew_others(self, seen: Snapshot) -> None:
+        """The last selection's run is held: those of the others begin again if they are out of date."""
+        for selection in list(self._selections.values())[:-1]:
+            early = selection.current
+            if early is None or early.prepared_seconds is None:
+                continue
+            if early.resident_bytes > _OTHER_MEMORY_BYTES:
+                selection.why_not = f"it held more than {_OTHER_MEMORY_BYTES >> 20} MiB"
+                selection.stop()
+            elif early.is_cheap and early.seen.list_changes(seen):
+                selection.keep(early.job, _be_content)
+
+
+def _be_content(_seen: Snapshot) -> None:
+    """Nothing follows from a run that was renewed."""
 
 
 async def _look(job: Job) -> Snapshot | None:

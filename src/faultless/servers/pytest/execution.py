@@ -50,6 +50,7 @@ class Project:
     def __init__(self, settings: Settings, surroundings: Surroundings | None = None) -> None:
         self.root = Root(settings.root)
         self.max_timeout_seconds = settings.max_timeout_seconds
+        self.may_overlap = settings.concurrent > 1
         self._timeout_seconds = min(settings.timeout_seconds, settings.max_timeout_seconds)
         self._python = settings.python and settings.python.absolute()
         self._surroundings = surroundings or Surroundings.of_this_process()
@@ -96,7 +97,7 @@ async def execute(project: Project, arguments: ExecuteTests, call: Call) -> Test
         await call.report_progress(0, None, reason)
 
     async with project.turns.take(wait) as place:
-        if place:
+        if project.may_overlap:
             job = _set_apart(job, place, call)
         session = await _run(project, job, show, call)
     fault = faults.find_fault(session, arguments.verbosity)
@@ -108,16 +109,15 @@ async def execute(project: Project, arguments: ExecuteTests, call: Call) -> Test
 
 
 def _set_apart(job: Job, place: int, call: Call) -> Job:
-    """A run beside others writes nothing that they write."""
-    apart = {
-        "COVERAGE_FILE": str(job.root / f".coverage.{place}"),
-        "cache_dir": f"{_CACHE_FOLDER}.{place}",
-    }
+    """A run beside others writes nothing that they write, nor what a run typed by hand would collect."""
+    folder = f"{_CACHE_FOLDER}/place-{place}"
+    apart = {"COVERAGE_FILE": f"{folder}/coverage", "cache_dir": folder}
     call.meta[_APART_KEY] = dict(apart)
     return replace(
         job,
-        arguments=["-o", f"cache_dir={apart['cache_dir']}", *job.arguments],
-        variables={**job.variables, "COVERAGE_FILE": apart["COVERAGE_FILE"]},
+        arguments=["-o", f"cache_dir={job.root / folder}", *job.arguments],
+        variables={**job.variables, "COVERAGE_FILE": str(job.root / apart["COVERAGE_FILE"])},
+        is_apart=True,
     )
 
 
@@ -238,6 +238,8 @@ def _list_hints(
     if shown.rows_left_out:
         count = shown.rows_left_out
         hints.append(f"{count} more tests not listed: narrow the selection, or use verbosity 1")
+    if arguments.last_failed and session.job.is_apart:
+        hints.append("with --concurrent, last_failed knows only the runs that had the same cache_dir")
     if code == faults.NO_TESTS:
         hints += _explain_nothing(arguments, summary)
     elif (code == 0) == bool(summary.failed or summary.errors):

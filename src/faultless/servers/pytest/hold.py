@@ -30,6 +30,8 @@ class Hold:
         self.process_id = 0
         self.before: str | None = None
         """What it stopped before, once it has."""
+        self.unfit: str | None = None
+        """What would have gone on while it was held; then it is gone."""
         self.change: str | None = None
         """What it has consumed and is different now: it may not go on."""
         self.stopped = anyio.Event()
@@ -66,6 +68,8 @@ class Hold:
         if word == "paused":
             self.before = rest
             self.stopped.set()
+        elif word == "unfit":
+            self.unfit = rest
         elif word == "changed":
             self.change = rest
             self.answered.set()

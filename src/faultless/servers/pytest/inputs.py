@@ -13,7 +13,7 @@ from faultless.kit.toolset import Arguments
 from faultless.servers.pytest.expressions import check_expression
 
 _NODE_IDS_AT_MOST = 2000
-_TEXT_AT_MOST = 4000
+_TEXT_AT_MOST = 20_000  # ids of parametrised tests can be long
 _DISCOVERY_LIMIT = 500
 
 

@@ -60,6 +60,8 @@ class Job:
     mode: Literal["run", "discover"] = "run"
     text: Text = "tail"
     last_failed: bool = False
+    is_apart: bool = False
+    """Whether its cache is its own."""
 
     @property
     def command(self) -> list[str]:

@@ -23,7 +23,7 @@ class Settings:
     )
     concurrent: int = option(
         1,
-        "Runs of this project at once; all but one get a cache and a coverage file of their own.",
+        "Runs of this project at once; above 1 each has a cache and a coverage file of its own.",
         metavar="N",
         at_least=1,
         at_most=64,

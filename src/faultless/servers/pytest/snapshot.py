@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _ENTRIES_AT_MOST = 20_000
-_UNWATCHED = frozenset(
-    {".git", ".hg", ".jj", ".mypy_cache", ".ruff_cache", ".tox", "__pycache__", "node_modules"}
-)
-"""Large, or rewritten by tools that tests do not look at; what a run opens or lists there is seen anyway."""
+_BYTECODE = "__pycache__"
+_ONLY_NAMES = frozenset({".git", ".hg", ".jj", ".mypy_cache", ".ruff_cache", ".tox", "node_modules"})
+"""Large, or rewritten by tools that leave the names alone: a run may ask which files are there, and in the
+folders right below; what it opens or lists is seen anyway."""
 _CONFIGURATION = (
     "pytest.toml",
     ".pytest.toml",
@@ -82,19 +82,34 @@ def _walk(folder: str) -> Iterator[tuple[str, _Stamp]]:
                 continue
             if not is_folder:
                 yield entry.path, _make_stamp(status)
-            elif entry.name not in _UNWATCHED:
+            elif entry.name in _ONLY_NAMES:
+                yield from _walk_names(entry.path)
+            elif entry.name != _BYTECODE:
                 yield entry.path, (status.st_mode, status.st_ino)
                 waiting.append(entry.path)
 
 
+def _walk_names(folder: str, *, deeper: bool = True) -> Iterator[tuple[str, _Stamp]]:
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    yield folder, (hash(frozenset(entry.name for entry in entries)),)
+    for entry in entries if deeper else ():
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk_names(entry.path, deeper=False)
+
+
 def _look_around(root: Path, variables: Mapping[str, str]) -> Iterator[tuple[str, _Stamp]]:
-    for folder in root.parents:
+    for parent in root.parents:
         for name in _CONFIGURATION:
-            path = f"{folder}/{name}"
+            path = f"{parent}/{name}"
             try:
                 yield path, _make_stamp(os.stat(path))  # noqa: PTH116 - before every run
             except OSError:
                 continue
+    for folder in variables.get("PATH", "").split(os.pathsep):
+        yield from _walk_names(folder, deeper=False)  # a run may ask which programs there are
     home = variables.get("HOME")
     settings = variables.get("XDG_CONFIG_HOME") or (home and f"{home}/.config")
     for place in filter(None, (home, settings)):

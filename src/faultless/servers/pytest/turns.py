@@ -36,20 +36,24 @@ class Turns:
 
     @asynccontextmanager
     async def take(self, tell: Callable[[str], Awaitable[None]]) -> AsyncIterator[int]:
-        """The number of the place; Fault(rate_limited) if too many wait, or for too long."""
+        """The number of the place; Fault(rate_limited) if too many wait here, or one for too long."""
+        with ExitStack() as held:
+            slot = None if self._waiting else self._find(held)
+            yield await self._wait_in_line(held, tell) if slot is None else slot
+
+    async def _wait_in_line(self, held: ExitStack, tell: Callable[[str], Awaitable[None]]) -> int:
         if self._waiting >= _WAITING_AT_MOST:
             raise self._refuse(f"{self._waiting} others are waiting already")
-        with ExitStack() as held:
-            self._waiting += 1
-            try:
-                with anyio.move_on_after(self._longest_wait_seconds) as patience:
-                    async with self._queue:  # here they go in the order in which they came
-                        slot = await self._wait(held, tell)
-                if patience.cancelled_caught:
-                    raise self._refuse(f"nobody else ended within {self._longest_wait_seconds:g} seconds")
-            finally:
-                self._waiting -= 1
-            yield slot
+        self._waiting += 1
+        try:
+            with anyio.fail_after(self._longest_wait_seconds):
+                async with self._queue:  # here they go in the order in which they came
+                    return await self._wait(held, tell)
+        except TimeoutError:
+            reason = f"nobody else ended within {self._longest_wait_seconds:g} seconds"
+            raise self._refuse(reason) from None
+        finally:
+            self._waiting -= 1
 
     async def _wait(self, held: ExitStack, tell: Callable[[str], Awaitable[None]]) -> int:
         told = 0.0

@@ -24,6 +24,12 @@ from .describing import (
 
 _CHUNK = 500
 _WARNINGS_AT_MOST = 200
+_BEGINNINGS = {
+    "_pytest": ("_session_start", "_sessionstarttime", "suite_start", "suite_start_time"),  # by its age
+    "pytest_html": ("_suite_start_time",),
+    "pytest_jsonreport": ("_start_time",),
+}
+"""Where plugins of these packages keep when the session began."""
 
 
 def _make_renamer(rootdir: str, cwd: str) -> Callable[[str], str]:
@@ -46,10 +52,10 @@ class Recorder:
     def __init__(self, settings: dict[str, Any], watch: Any, can_be_held: bool) -> None:
         self._settings = settings
         self._watch = watch
-        self._paused_before = 0.0
         self._reporter = Reporter(Channel(settings["report"], settings["report_path"]))
         self._stacks = Stacks(Channel(settings["stacks"], settings["stacks_path"]))
         self._clock, self._started = time.perf_counter, time.perf_counter()
+        self._now, self._began = time.time, time.time()
         self._root = os.getcwd()
         self._rename: Callable[[str], str] = str
         self._warnings = 0
@@ -77,8 +83,7 @@ class Recorder:
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         config = session.config
-        self._started = self._clock()
-        self._paused_before = self._paused()
+        self._started, self._began = self._clock(), self._now()
         self._show_capture = config.getoption("showcapture", "all")
         if self._settings["text"] == "tail" and config.option.tbstyle == "auto":  # no wish of the project's
             config.option.tbstyle = "short"
@@ -138,28 +143,37 @@ class Recorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        if self._watch is not None and config.pluginmanager.has_plugin("timeout"):
-            given = config.getoption("session_timeout", None), config.inicfg.get("session_timeout")
-            if any(given):  # pytest-timeout would count the wait
-                self._watch.pause("a clock for the whole session is started")
+        if self._watch is None or not config.pluginmanager.has_plugin("timeout"):
+            return
+        try:
+            given = config.getoption("session_timeout", None) or config.getini("session_timeout")
+        except (KeyError, ValueError):  # a plugin that does not know it
+            return
+        if given:  # pytest-timeout would count the wait
+            self._watch.pause("a clock for the whole session is started")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self) -> None:
         if self._watch is not None:
             self._watch.pause("the first test")
 
-    def _paused(self) -> float:
-        return 0.0 if self._watch is None else float(self._watch.paused_seconds)
+    def _count_held(self, since: float) -> float:
+        """Seconds that the run was held, as far as that was after this moment."""
+        watch = self._watch
+        return 0.0 if watch is None or watch.held_at < since else float(watch.held_seconds)
 
-    def _leave_out_pause(self, reporter: Any) -> None:
-        """So that pytest's last line tells the time of the run alone."""
-        paused, known = self._paused() - self._paused_before, vars(reporter)
-        begun = known.get("_session_start")
-        if "_sessionstarttime" in known:
-            known["_sessionstarttime"] += paused
-        elif begun is not None:
-            known["_session_start"] = shifted = type(begun)()  # frozen, and made of the clock only
-            vars(shifted).update(time=begun.time + paused, perf_count=begun.perf_count + paused)
+    def _leave_out_wait(self, config: pytest.Config) -> None:
+        """So that pytest's last line, its JUnit file and plugins' reports tell the time of the run alone."""
+        for plugin in config.pluginmanager.get_plugins():
+            for name in _BEGINNINGS.get(type(plugin).__module__.partition(".")[0], ()):
+                begun: Any = getattr(plugin, name, None)
+                if isinstance(begun, float):
+                    setattr(plugin, name, begun + self._count_held(begun))
+                elif hasattr(begun, "perf_count"):
+                    held = self._count_held(begun.time)
+                    shifted = type(begun)()  # frozen, and made of the clock only
+                    vars(shifted).update(time=begun.time + held, perf_count=begun.perf_count + held)
+                    setattr(plugin, name, shifted)
 
     # ---- running
 
@@ -259,16 +273,14 @@ class Recorder:
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, None]:
         if self._watch is not None:
             self._watch.pause("the end of a session without tests")
-            reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-            if reporter is not None:
-                self._leave_out_pause(reporter)
+            self._leave_out_wait(session.config)
         yield
         distributed = session.config.pluginmanager.get_plugin("dsession")
         stop = session.shouldfail or getattr(distributed, "shouldstop", False) or session.shouldstop
         self._reporter.send(
             "finish",
             stop=str(stop) if stop else None,
-            duration=self._clock() - self._started - (self._paused() - self._paused_before),
+            duration=self._clock() - self._started - self._count_held(self._began),
         )
 
 
