@@ -7,16 +7,19 @@ import os
 
 from bench.page import Page
 
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "15"))
+"""Fewer where there is no time for more; the page says how many."""
 HEAD = """# How fast the pytest server answers
 
 <!-- Written by `python -m bench warm`; run that, do not edit this. -->
 
-Medians of 15 interleaved runs, unless said otherwise, against `python -m pytest -q` with the same selection
-in one environment, output captured. A call comes when its run is held; the third table says how often that
-is so in ordinary use. {machine}, {date}.
+Medians of {rounds} interleaved runs, unless said otherwise, against `python -m pytest -q` with the same
+selection in one environment, output captured. A call comes when its run is held; "Calls that found their run
+begun" says how often that is so in ordinary use. Both sides take the interpreter apart at the end: that is
+most of a short call. {machine}, {date}.
 
-"""
-PAGE = Page("pytest-speed", HEAD, __name__, ["idle", "loaded", "peers"])
+""".replace("{rounds}", str(ROUNDS))
+PAGE = Page("pytest-speed", HEAD, __name__, ["idle", "others", "loaded", "lasting", "peers"])
 main = PAGE.measure
 publish = PAGE.publish
 

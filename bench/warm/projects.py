@@ -14,10 +14,10 @@ from typing import Any
 from bench.figures import interleave
 from bench.peers import PEERS, environment
 from bench.pytest import suites
+from bench.warm import ROUNDS
 from faultless.kit.testing import WireClient
 
-ROUNDS = 15
-LONG_ROUNDS = 3
+LONG_ROUNDS = max(1, ROUNDS // 5)
 PAUSE_SECONDS = 2.0
 HELD = "a run has begun early and is held"
 HEADER = ["work", "execute_tests", "python -m pytest", "ratio", "target", "began early"]

@@ -330,6 +330,7 @@ class EarlyRuns:
                 selection.why_not = f"it held more than {_OTHER_MEMORY_BYTES >> 20} MiB"
                 selection.stop()
             elif early.is_cheap and early.seen.list_changes(seen):
+                selection.why_not = "files have changed, and it has only just been begun again"
                 selection.keep(early.job, _be_content)
 
 
