@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.figures import interleave, machine, medians, table
 from bench.peers import environment
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 
 SERVERS = Path(__file__).with_name("servers")
 CALLS = 400

@@ -8,7 +8,7 @@ from pathlib import Path
 from bench.figures import table
 from bench.pytest import publish
 from bench.tokens import count_tokens
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 
 SUITE = {
     f"tests/test_module_{number:02}.py": "".join(

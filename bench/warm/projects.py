@@ -13,7 +13,7 @@ from typing import Any
 from bench.figures import interleave
 from bench.peers import PEERS, environment
 from bench.pytest import suites
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 
 ROUNDS = 15
 PAUSE_SECONDS = 2.0  # between calls: an agent reads the answer before it calls again

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 from tests.servers.pytest.conftest import (
     LIGHT,
     Answer,
