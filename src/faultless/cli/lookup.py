@@ -69,14 +69,13 @@ def require_extra(name: str) -> None:
 
 def _load_foreign(name: str) -> ServerKind:
     from faultless.kit.command import ServerKind  # noqa: PLC0415 - as above
-    from faultless.kit.serving import reading_file  # noqa: PLC0415 - as above
     from faultless.kit.toolset import Toolset  # noqa: PLC0415 - pydantic is slow to import
 
     module_name, attribute = split(name)
     folder = import_folder(name)
     if folder not in sys.path:
         sys.path.append(folder)  # last: a stranger's click.py must not become ours
-    with _explained(name), reading_file():
+    with _explained(name):
         module = _import_file(name) if module_name.endswith(".py") else importlib.import_module(module_name)
     found = _find(module, attribute, name)
     if isinstance(found, ServerKind):
@@ -127,6 +126,8 @@ def import_folder(name: str) -> str:
 def _explained(name: str) -> Iterator[None]:
     try:
         yield
+    except Fault:
+        raise
     except ImportError as missing:
         raise Fault(
             FaultKind.NOT_FOUND,
@@ -139,8 +140,11 @@ def _explained(name: str) -> Iterator[None]:
             f"the server {name} cannot be imported: {broken}",
             hint="correct the module",
         ) from broken
-    except Exception as raised:
-        raise _blame(raised, name) from raised
+    except Exception as raised:  # noqa: BLE001 - a stranger's code may raise anything, and it is not our bug
+        fault = _blame(raised, name)
+    else:
+        return
+    raise fault
 
 
 def _blame(raised: Exception, name: str) -> Fault:
@@ -149,7 +153,8 @@ def _blame(raised: Exception, name: str) -> Fault:
     if isinstance(raised, DefinitionError):
         return Fault(FaultKind.USAGE_ERROR, str(raised), hint="correct it there and try again")
     frames = traceback.extract_tb(raised.__traceback__)
-    stem = Path(split(name)[0].replace(".", "/") if ".py" not in name else split(name)[0]).stem
+    module_name, _ = split(name)
+    stem = Path(module_name).stem if module_name.endswith(".py") else module_name.rpartition(".")[2]
     last = next((frame for frame in reversed(frames) if Path(frame.filename).stem == stem), frames[-1])
     where = f"{type(raised).__name__} at {Path(last.filename).name}:{last.lineno}: {raised}"
     return Fault(

@@ -1,37 +1,46 @@
-"""`serve(toolset)` at the end of a file: it serves where the file is run, and waits where it is only read."""
+"""`serve(toolset)` at the end of a file: it serves where the file is run, and not where it is imported."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+import inspect
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from types import FrameType
 
     from faultless.kit.toolset import Toolset
 
-_read_only_files = 0
+
+class ServeOptions(TypedDict, total=False):
+    """What `serve` may be told; `faultless serve` has options for the same."""
+
+    faults: Literal["native", "result"]
+    """native: in the toolset's dialect; result: always as isError results."""
+    debug: bool
+    """Adds tracebacks to internal faults."""
+    max_frame_bytes: int
+    """Longer messages are refused; 4 MiB by default."""
+    drain_seconds: float
+    """How long running calls may go on after the client closed our input; 10 by default."""
 
 
-def serve(toolset: Toolset, **options: Any) -> None:  # noqa: ANN401 - those of `faultless.kit.stdio.serve`
+def serve(toolset: Toolset, **options: Unpack[ServeOptions]) -> None:
     """Serve on standard input and output until the client leaves, then end the process.
 
-    Does nothing in a file that `faultless serve file.py:toolset` or another command reads: the command
-    serves what the file defines, with its own options.
+    Does nothing while a file is imported, by a test or by `faultless call file.py:toolset`: those want what
+    the file defines, and a server would take their input and output from them.
     """
-    if _read_only_files:
+    if _is_importing(inspect.currentframe()):
         return
-    from faultless.kit import stdio  # noqa: PLC0415 - the SDK takes long, and who only reads the file need not wait
+    from faultless.kit import stdio  # noqa: PLC0415 - the SDK takes long, and who only imports need not wait
 
     stdio.serve(toolset, **options)
 
 
-@contextmanager
-def reading_file() -> Iterator[None]:
-    """While a file is read for what it defines, nothing in it serves."""
-    global _read_only_files  # noqa: PLW0603 - one process reads one file
-    _read_only_files += 1
-    try:
-        yield
-    finally:
-        _read_only_files -= 1
+def _is_importing(frame: FrameType | None) -> bool:
+    """Whether the body of a module that is not the program itself is running."""
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") != "__main__":
+            return True
+        frame = frame.f_back
+    return False

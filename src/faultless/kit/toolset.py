@@ -234,7 +234,7 @@ class Declaring:
     @overload
     def __call__(self, bare: Callable[..., Any], /) -> NoReturn: ...
     def __call__(self, *bare: Callable[..., Any], **facts: Any) -> Any:
-        """The long form: all four annotations, one by one."""
+        """The long form: `@toolset.tool(read_only=…, idempotent=…, destructive=…, open_world=…)`."""
         missing = [name for name in Annotations.__slots__ if name not in facts]
         if bare or missing:
             where = f"{bare[0].__name__} ({show_place(bare[0])})" if bare else "this tool"
