@@ -1,15 +1,15 @@
 """Functions with plain parameters and plain returns are tools; so are those with models."""
 
 import base64
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import pytest
 from pydantic import BaseModel, Field
-from typing_extensions import TypedDict
 
 from faultless import (
     Audio,
@@ -44,6 +44,7 @@ class Article:
 class Stock(TypedDict):
     number: str
     pieces: int
+    place: NotRequired[str]
 
 
 class Order(BaseModel):
@@ -324,6 +325,11 @@ def buggy() -> Toolset:
         return [float("nan")]
 
     @toolset.tool.reads
+    async def halve_a_character() -> str:
+        """Decode badly."""
+        return b"caf\xe9".decode(errors="surrogateescape")
+
+    @toolset.tool.reads
     def run_out() -> str:
         """Take the next of none."""
         return str(next(iter(())))
@@ -335,9 +341,10 @@ def buggy() -> Toolset:
     ("tool", "says"),
     [
         ("divide_by_zero", "divide_by_zero raised ZeroDivisionError at whose_bug.py:5, a bug of this server"),
-        ("promise_a_number", "promise_a_number is wrong: what it returned is not what its hint says"),
-        ("promise_text", "promise_text is wrong: it returned a value of type int, but its hint says text"),
-        ("lose_a_number", "lose_a_number is wrong: what it returned cannot be written as JSON"),
+        ("promise_a_number", "is wrong: what it returned is not what its hint says"),
+        ("promise_text", "is wrong: it returned a value of type int, but its hint says text"),
+        ("lose_a_number", "is wrong: what it returned cannot be written as JSON"),
+        ("halve_a_character", "is wrong: it returned text with half a character in it"),
         ("run_out", "run_out raised "),
     ],
 )
@@ -347,4 +354,5 @@ async def test_an_authors_bug_is_internal_and_says_whose(tool: str, says: str) -
             await client.call(tool, {})
     assert raised.value.kind is FaultKind.INTERNAL
     assert says in raised.value.message
+    assert re.search(r"\b(test_plain_tools|whose_bug)\.py:\d+", raised.value.message)
     assert "report it to the author of bugs" in str(raised.value.hint)

@@ -25,7 +25,7 @@ _STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 def blame_author(unforeseen: BaseException, tool: str | None) -> str | None:
     """What the author's code did, in words that give nothing away; None if it is our own doing."""
     if isinstance(unforeseen, UnfitAnswerError):
-        return f"{tool or 'a function'} is wrong: {unforeseen}"
+        return str(unforeseen)
     frames = traceback.extract_tb(unforeseen.__traceback__)
     inner = [frame for frame in frames if not _is_passed_through(frame.filename)]
     if not inner and unforeseen.__cause__:  # what a thread raised may have been raised anew

@@ -5,8 +5,10 @@ from __future__ import annotations
 import collections.abc
 import functools
 import inspect
+import re
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, get_args, get_origin, get_type_hints
@@ -19,7 +21,8 @@ from faultless.contract import clean
 from faultless.kit.call import Call
 from faultless.kit.docstrings import find_docstring, read_docstring
 from faultless.kit.models import Arguments, parse_arguments, schema_of
-from faultless.kit.results import Returns, mentions_content, plan_returns
+from faultless.kit.results import Output, Returns, UnfitAnswerError, mentions_content, plan_returns
+from faultless.kit.typed_dicts import adapt
 
 _STARRED = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 _REQUIRED = inspect.Parameter.empty
@@ -72,6 +75,24 @@ class Function:
 
         returned = await to_thread.run_sync(bound, abandon_on_cancel=True)
         return await returned if inspect.isawaitable(returned) else returned
+
+    def write(self, value: object) -> Output:
+        """What it returned, ready for the wire; what is wrong with it is said of the function."""
+        with self._named():
+            return self.returns.write(value)
+
+    def write_document(self, value: object) -> bytes:
+        """The same by itself, as a resource."""
+        with self._named():
+            return self.returns.write_document(value)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except UnfitAnswerError as unfit:
+            place = Path(show_place(self.run)).name
+            raise UnfitAnswerError(f"{self.name} ({place}) is wrong: {unfit}") from unfit
 
     def _bind(self, parsed: Arguments, call: Call) -> dict[str, Any]:
         given = {name: call if kind is Call else call.get_state(kind) for name, kind in self.given.items()}
@@ -133,7 +154,8 @@ def show_place(function: Callable[..., Any]) -> str:
 
 def read_hints(function: Callable[..., Any], role: str) -> dict[str, Any]:
     try:
-        return get_type_hints(function, include_extras=True)
+        hints = get_type_hints(function, include_extras=True)
+        return {name: adapt(hint) for name, hint in hints.items()}
     except (NameError, TypeError, AttributeError, SyntaxError) as problem:
         fix = "import and define what they name at the top of the file, outside `if TYPE_CHECKING`"
         return refuse_definition(function, role, f"its type hints cannot be read ({problem})", fix)
@@ -242,9 +264,8 @@ def _check_hint(
     try:
         TypeAdapter(hint).json_schema()
     except _UNUSABLE as problem:
-        what = f"parameter '{name}' has the type {show_hint(hint)}, which JSON cannot carry"
         refuse(
-            f"{what} ({_shorten(problem)})",
+            f"parameter '{name}' has the type {show_hint(hint)}, which JSON cannot carry{_shorten(problem)}",
             "take a str, a number, a list, a dataclass or a model; "
             "what is made once for all calls comes from a lifespan, declared above",
         )
@@ -283,7 +304,7 @@ def _read_returns(
     try:
         returns = plan_returns(hint)
     except _UNUSABLE as problem:
-        what = f"it returns {show_hint(hint)}, which cannot be written as JSON ({_shorten(problem)})"
+        what = f"it returns {show_hint(hint)}, which cannot be written as JSON{_shorten(problem)}"
         refuse(what, "return a str, a number, a list, a dataclass or a model")
     if returns.form != "content" and mentions_content(hint):
         refuse(
@@ -314,6 +335,6 @@ def show_hint(hint: Any) -> str:  # noqa: ANN401 - a type
 
 
 def _shorten(problem: BaseException) -> str:
-    """The first sentence, without pydantic's own advice."""
+    """What pydantic says, if that is more than that it cannot."""
     first = str(problem).partition("\n")[0].partition(". ")[0].rstrip(".")
-    return clean(first, 200)
+    return "" if re.match(r"(Unable to|Cannot) generate", first) else f" ({clean(first, 200)})"

@@ -113,7 +113,7 @@ async def _read(resource: Resource, given: Mapping[str, str], call: Call) -> byt
     if not isinstance(resource.read, Function):
         found = resource.read()
         return found if isinstance(found, bytes) else to_json(found)
-    return resource.read.returns.write_document(await resource.read.answer(given, call, is_text=True))
+    return resource.read.write_document(await resource.read.answer(given, call, is_text=True))
 
 
 def _make_contents(
@@ -165,7 +165,7 @@ def _prompt_handlers(prompts: Mapping[str, Prompt]) -> _Handlers:
 async def _render(prompt: Prompt, given: Mapping[str, str], call: Call) -> str:
     if not isinstance(prompt.render, Function):
         return prompt.render(given)
-    return prompt.render.returns.write(await prompt.render.answer(given, call, is_text=True)).text
+    return prompt.render.write(await prompt.render.answer(given, call, is_text=True)).text
 
 
 def _no_such(field: str, received: str | None, known: Iterable[str]) -> MCPError:

@@ -86,8 +86,7 @@ class Returns:
         if self.model is not None:
             return _write_model(self.model, value) if self.form == "model" else self._write_member(value)
         if self.form == "text" and isinstance(value, str):
-            value.encode()  # a lone surrogate is no text for anybody
-            return Output(None, value)
+            return Output(None, _check_text(value))
         if self.form == "nothing" and value is None:
             return Output(None, "")
         if self.form == "content":
@@ -166,8 +165,7 @@ def _flatten(value: object) -> list[str | Content]:
 def _write_block(block: str | Content) -> dict[str, Json]:
     match block:
         case str():
-            block.encode()
-            return {"type": "text", "text": block}
+            return {"type": "text", "text": _check_text(block)}
         case Image() | Audio():
             kind = "image" if isinstance(block, Image) else "audio"
             return {"type": kind, "data": _encode(block.data), "mimeType": block.mime_type}
@@ -179,6 +177,14 @@ def _write_block(block: str | Content) -> dict[str, Json]:
             data = {"text": block.data} if isinstance(block.data, str) else {"blob": _encode(block.data)}
             mime_type = block.mime_type or ("text/plain" if is_text else "application/octet-stream")
             return {"type": "resource", "resource": {"uri": block.uri, "mimeType": mime_type, **data}}
+
+
+def _check_text(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as refused:
+        raise UnfitAnswerError("it returned text with half a character in it (a lone surrogate)") from refused
+    return text
 
 
 def _encode(data: bytes) -> str:

@@ -6,7 +6,7 @@ import secrets
 import time
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import anyio
@@ -21,7 +21,6 @@ from faultless.contract import Dialect, ErrorReply, Fault, FaultKind, clean, wri
 from faultless.contract.text import did_you_mean
 from faultless.kit import log
 from faultless.kit.blame import blame_author
-from faultless.kit.lifespan import Open
 from faultless.kit.offers import make_call, offers, refuse_cursor
 from faultless.kit.toolset import Call, Output, TellChanged, Tool, Toolset
 from faultless.kit.validation import explain_refusal
@@ -80,9 +79,9 @@ class Boundary:
     @asynccontextmanager
     async def _live(self, _: Server[Any]) -> AsyncIterator[Mapping[Any, object]]:
         """What exists as long as the session: the states that lifespans make, and the companion."""
-        opened = AsyncExitStack()
+        opened: list[AbstractAsyncContextManager[object]] = []
         try:
-            states = {kind: await self._open(opened, make) for kind, make in self.toolset.lifespans.items()}
+            states = {kind: await self._open(make(), opened) for kind, make in self.toolset.lifespans.items()}
             if self.toolset.accompany is None:
                 yield states
                 return
@@ -91,15 +90,20 @@ class Boundary:
                 yield states
                 tasks.cancel_scope.cancel()
         finally:
-            with suppress(Fault):  # it is logged, and there is nobody left to tell
-                await self._contain(opened.aclose())
+            for state in reversed(opened):
+                with suppress(Fault):  # it is logged, and the others must be closed as well
+                    await self._contain(state.__aexit__(None, None, None))
 
-    async def _open(self, opened: AsyncExitStack, make: Open) -> object:
+    async def _open(
+        self, state: AbstractAsyncContextManager[object], opened: list[AbstractAsyncContextManager[object]]
+    ) -> object:
         """What cannot be made is told to whoever calls a tool that needs it; the others go on."""
         try:
-            return await self._contain(opened.enter_async_context(make()))
+            made = await self._contain(state.__aenter__())
         except Fault as fault:
             return fault
+        opened.append(state)
+        return made
 
     async def _run_beside(self, companion: Callable[[TellChanged], Awaitable[None]]) -> None:
         with suppress(Fault):  # it is logged, and the session can do without

@@ -264,7 +264,7 @@ class Declaring:
 
 def _make_tool(function: Function, annotations: Annotations, title: str | None) -> Tool:
     async def run(raw: dict[str, Any], call: Call) -> Output:
-        return function.returns.write(await function.answer(raw, call))
+        return function.write(await function.answer(raw, call))
 
     return Tool(
         name=function.name,
