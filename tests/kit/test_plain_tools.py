@@ -38,6 +38,7 @@ def anyio_backend() -> str:
 @dataclass
 class Article:
     number: str
+    """On the label."""
     cents: int
 
 
@@ -93,7 +94,7 @@ def build() -> Toolset:
         return order
 
     @toolset.tool.reads
-    def total() -> float:
+    def total(unhashable: Annotated[int, {"note": []}] = 1) -> Annotated[float, {"note": []}]:
         """Add everything up."""
         return 3.5
 

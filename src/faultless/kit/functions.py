@@ -13,27 +13,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, get_args, get_origin, get_type_hints
 
-from pydantic import Field, TypeAdapter, ValidationError, create_model
+from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 from pydantic_core import SchemaError
 
 from faultless.contract import clean
 from faultless.kit.call import Call
 from faultless.kit.docstrings import find_docstring, read_docstring
-from faultless.kit.models import Arguments, parse_arguments, schema_of
+from faultless.kit.models import Arguments, make_model, parse_arguments, schema_of
 from faultless.kit.results import Output, Returns, UnfitAnswerError, mentions_content, plan_returns
 from faultless.kit.typed_dicts import adapt
 
 _STARRED = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 _REQUIRED = inspect.Parameter.empty
-_STREAMS = {
+_STREAMS = (
     collections.abc.AsyncGenerator,
     collections.abc.AsyncIterable,
     collections.abc.AsyncIterator,
     collections.abc.Generator,
     collections.abc.Iterable,
     collections.abc.Iterator,
-}
+)
 # What pydantic raises for a hint it cannot make a schema of.
 _UNUSABLE = (PydanticUserError, PydanticUndefinedAnnotation, SchemaError, TypeError)
 _SCALARS = {"string", "integer", "number", "boolean", "null"}
@@ -41,13 +41,6 @@ _SCALARS = {"string", "integer", "number", "boolean", "null"}
 
 class DefinitionError(TypeError):
     """A function is declared in a way that cannot work; the message names it, its place and the fix."""
-
-
-class _Parameters(Arguments):
-    """Made of a function's parameters under aliases, so that one may be called `json` or `copy`."""
-
-
-_Parameters.model_config["use_attribute_docstrings"] = False  # there is no class to look for them in
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +139,9 @@ def show_place(function: Callable[..., Any]) -> str:
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None:
         return "not a function"
-    path = Path(code.co_filename)
-    return (
-        f"{path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}:{code.co_firstlineno}"
-    )
+    path, here = Path(code.co_filename), Path.cwd()
+    shown = path.relative_to(here) if path.is_relative_to(here) else path
+    return f"{shown}:{code.co_firstlineno}"
 
 
 def read_hints(function: Callable[..., Any], role: str) -> dict[str, Any]:
@@ -178,7 +170,7 @@ def _sort_parameters(
     for parameter in inspect.signature(function).parameters.values():
         _check_parameter(function, role, parameter, hints)
         hint = hints[parameter.name]
-        if hint is Call or hint in states:
+        if hint is Call or any(hint is kind for kind in states):  # a hint need not be hashable
             given[parameter.name] = hint
         else:
             asked.append(parameter)
@@ -235,9 +227,10 @@ def _make_model(
         if description := _describe(hint, described.get(parameter.name)):
             facts["description"] = description
         default = ... if parameter.default is _REQUIRED else parameter.default
+        # Its name is an alias, so that a parameter may be called `json` or `copy`.
         fields[f"p{number}"] = (hint, Field(default, **facts))
     try:
-        model: type[Arguments] = create_model("Parameters", __base__=_Parameters, **fields)
+        model = make_model(Arguments, fields)
         schema = schema_of(model, "validation")
     except _UNUSABLE:
         for parameter in asked:

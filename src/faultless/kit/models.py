@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args, is_typeddict
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import to_json
 from pydantic_core.core_schema import EnumSchema, ModelSchema
@@ -31,6 +32,26 @@ Arguments.model_config["use_attribute_docstrings"] = True
 Answer.model_config["use_attribute_docstrings"] = True
 
 A = TypeVar("A", bound=Arguments)
+
+
+B = TypeVar("B", bound=BaseModel)
+
+
+def make_model(base: type[B], fields: Mapping[str, tuple[Any, Any]]) -> type[B]:
+    """A model made now: each field with its hint and its default or `Field`.
+
+    To look for docstrings below fields takes time, so it is done only for hints that have fields.
+    """
+    documented = any(_has_fields(hint) for hint, _ in fields.values())
+    made: type[B] = create_model(  # type: ignore[call-overload]  # the fields are known only now
+        base.__name__, __base__=base, __cls_kwargs__={"use_attribute_docstrings": documented}, **fields
+    )
+    return made
+
+
+def _has_fields(hint: Any) -> bool:  # noqa: ANN401 - a type
+    is_one = dataclasses.is_dataclass(hint) or is_typeddict(hint)
+    return is_one or any(_has_fields(part) for part in get_args(hint))
 
 
 def parse_arguments(model: type[A], raw: Mapping[str, Any], *, is_text: bool = False) -> A:

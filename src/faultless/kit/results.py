@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, is_typeddict
 
-from pydantic import BaseModel, RootModel, ValidationError, create_model
+from pydantic import BaseModel, RootModel, ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from faultless.contract import Json
-from faultless.kit.models import Answer, schema_of, stand_alone
+from faultless.kit.models import Answer, make_model, schema_of, stand_alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +115,16 @@ def plan_returns(hint: Any) -> Returns:  # noqa: ANN401 - a type
     """Text stays text; an object is the answer itself; anything else stands under `result`."""
     if hint is str:
         return Returns("text")
-    if hint in {None, type(None)}:
+    if hint is None or hint is type(None):
         return Returns("nothing")
     if _is_content(hint):
         return Returns("content")
     if isinstance(hint, type) and issubclass(hint, BaseModel) and not issubclass(hint, RootModel):
         return Returns("model", hint, schema_of(hint, "serialization"))
-    model = create_model("Result", __base__=Answer, **{_PLAIN: (hint, ...)})  # type: ignore[call-overload]  # one field
+    model = make_model(Answer, {_PLAIN: (hint, ...)})
     schema = schema_of(model, "serialization")
     inner = stand_alone(schema["properties"][_PLAIN], schema.get("$defs", {}))
+    inner.pop("description", None)
     is_object = inner.get("type") == "object"
     return Returns("object" if is_object else "plain", model, inner if is_object else schema)
 
@@ -131,7 +132,7 @@ def plan_returns(hint: Any) -> Returns:  # noqa: ANN401 - a type
 def _is_content(hint: Any) -> bool:  # noqa: ANN401 - a type
     leaves = list(_list_leaves(hint))
     return any(leaf in _CONTENT for leaf in leaves) and all(
-        leaf in {*_CONTENT, str, type(None)} for leaf in leaves
+        leaf in (*_CONTENT, str, type(None)) for leaf in leaves
     )
 
 
