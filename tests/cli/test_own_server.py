@@ -12,7 +12,7 @@ from faultless import Fault
 from faultless.cli import run
 from faultless.cli.lookup import load
 from faultless.testing import WireClient
-from tests.cli.command import DEADLINE_SECONDS, HERE, environment, faultless
+from tests.cli.command import DEADLINE_SECONDS, HERE, environment
 
 README = HERE.parents[1] / "README.md"
 
@@ -31,10 +31,12 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_the_readmes_example_is_called_as_a_file(shop: Path) -> None:
-    finished = faultless("call", "shop.py:toolset", "find_price", "article=A-17", "--raw", cwd=shop.parent)
-    assert finished.returncode == 0, finished.stderr
-    assert json.loads(finished.stdout)["result"]["structuredContent"] == {"result": 1999}
+def test_the_readmes_example_is_called_as_a_file(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(shop.parent)
+    assert run(["call", "shop.py:toolset", "find_price", "article=A-17", "--raw"]) == 0
+    assert json.loads(capfd.readouterr().out)["result"]["structuredContent"] == {"result": 1999}
 
 
 def test_the_readmes_example_serves_when_it_is_run(shop: Path) -> None:
@@ -83,9 +85,9 @@ def test_what_is_wrong_with_a_file_is_said_in_plain_words(
     assert hint in str(raised.value.hint)
 
 
-def test_a_new_project_has_tests_that_pass(tmp_path: Path) -> None:
-    finished = faultless("new", "server", "my-notes", cwd=tmp_path)
-    assert finished.returncode == 0, finished.stderr
+def test_a_new_project_has_tests_that_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["new", "server", "my-notes"]) == 0
     tested = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
         cwd=tmp_path / "my-notes",

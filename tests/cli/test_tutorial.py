@@ -7,4 +7,4 @@ from tests.pages import DOCS, follow
 
 
 def test_the_tutorial_does_what_it_shows(tmp_path: Path) -> None:
-    assert follow(DOCS / "tutorials" / "server.md", tmp_path, environment()) == 5
+    assert follow(DOCS / "tutorials" / "server.md", tmp_path, environment()) == 4
