@@ -68,6 +68,11 @@ def test_a_module_that_serves_at_its_end_is_imported_all_the_same(
             "correct it there",
         ),
         (
+            "import sys\nsys.exit(0)\n",
+            "cannot be imported: SystemExit at server.py:2: 0",
+            "under if __name__",
+        ),
+        (
             "import re\nre.compile('(')\n",
             "cannot be imported: error at server.py:2: missing )",
             "correct the module",

@@ -1,5 +1,6 @@
 """Functions with plain parameters and plain returns are tools; so are those with models."""
 
+import asyncio
 import base64
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -331,6 +332,13 @@ def buggy() -> Toolset:
         return b"caf\xe9".decode(errors="surrogateescape")
 
     @toolset.tool.reads
+    async def await_the_cancelled() -> None:
+        """Wait for what somebody else has cancelled."""
+        waiting: asyncio.Future[None] = asyncio.Future()
+        waiting.cancel()
+        await waiting
+
+    @toolset.tool.reads
     def run_out() -> str:
         """Take the next of none."""
         return str(next(iter(())))
@@ -346,6 +354,7 @@ def buggy() -> Toolset:
         ("promise_text", "is wrong: it returned a value of type int, but its hint says text"),
         ("lose_a_number", "is wrong: what it returned cannot be written as JSON"),
         ("halve_a_character", "is wrong: it returned text with half a character in it"),
+        ("await_the_cancelled", "await_the_cancelled raised CancelledError at test_plain_tools.py"),
         ("run_out", "run_out raised "),
     ],
 )

@@ -140,14 +140,14 @@ def _explained(name: str) -> Iterator[None]:
             f"the server {name} cannot be imported: {broken}",
             hint="correct the module",
         ) from broken
-    except Exception as raised:  # noqa: BLE001 - a stranger's code may raise anything, and it is not our bug
+    except (Exception, SystemExit) as raised:  # noqa: BLE001 - a stranger's code may raise anything; it is not our bug
         fault = _blame(raised, name)
     else:
         return
     raise fault
 
 
-def _blame(raised: Exception, name: str) -> Fault:
+def _blame(raised: BaseException, name: str) -> Fault:
     from faultless.kit.functions import DefinitionError  # noqa: PLC0415 - only on failure
 
     if isinstance(raised, DefinitionError):
@@ -157,9 +157,9 @@ def _blame(raised: Exception, name: str) -> Fault:
     stem = Path(module_name).stem if module_name.endswith(".py") else module_name.rpartition(".")[2]
     last = next((frame for frame in reversed(frames) if Path(frame.filename).stem == stem), frames[-1])
     where = f"{type(raised).__name__} at {Path(last.filename).name}:{last.lineno}: {raised}"
-    return Fault(
-        FaultKind.TOOL_FAILED, f"the server {name} cannot be imported: {where}", hint="correct the module"
-    )
+    is_program = isinstance(raised, SystemExit)
+    hint = "put what ends the program under if __name__ == '__main__'" if is_program else "correct the module"
+    return Fault(FaultKind.TOOL_FAILED, f"the server {name} cannot be imported: {where}", hint=hint)
 
 
 def _import_file(name: str) -> ModuleType:
