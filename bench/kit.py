@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from bench.figures import interleave, machine, medians, table
 from bench.kit_inputs import BOOK, CASES, find_problems
 from bench.peers import environment
@@ -126,16 +128,31 @@ def with_callers(contest: Contest, client: WireClient, callers: int) -> float:
     return (time.perf_counter() - started) / CALLS
 
 
+def processor_seconds(contest: Contest, client: WireClient) -> float:
+    """What a call takes of a processor in the server, which other work on the machine changes little."""
+    before = psutil.Process(client.process.pid).cpu_times()
+    with_callers(contest, client, 1)
+    after = psutil.Process(client.process.pid).cpu_times()
+    return (after.user + after.system - before.user - before.system) / CALLS
+
+
 def peak_memory_mib(client: WireClient) -> float:
     status = Path(f"/proc/{client.process.pid}/status").read_text()
     (line,) = [line for line in status.splitlines() if line.startswith("VmHWM")]
     return int(line.split()[1]) / 1024
 
 
+def _show(figure: float) -> str:
+    return f"{figure:.0f}" if figure >= 100 else f"{figure:.3g}"
+
+
 def measure(contest: Contest) -> str:
     def row(name: str, figures: dict[str, float], unit: float, suffix: str) -> list[str]:
         base = figures[contest.base]
-        return [name, *(f"{figure * unit:.3g} {suffix} ({figure / base:.2f})" for figure in figures.values())]
+        return [
+            name,
+            *(f"{_show(figure * unit)} {suffix} ({figure / base:.2f})" for figure in figures.values()),
+        ]
 
     walls, processor = compare_starts(contest)
     rows = [
@@ -156,6 +173,8 @@ def measure(contest: Contest) -> str:
                 for name, it in clients.items()
             }
             rows.append(row(f"call, {title}", medians(interleave(turns, ROUNDS)), 1e3, "ms"))
+        turns = {name: lambda it=it: processor_seconds(contest, it) for name, it in clients.items()}
+        rows.append(row("call, processor time", medians(interleave(turns, ROUNDS)), 1e3, "ms"))
         memory = {name: peak_memory_mib(it) for name, it in clients.items()}
         rows.append(row("peak memory", memory, 1, "MiB"))
     heading = f"{contest.title}: medians, and the ratio to {contest.base}"

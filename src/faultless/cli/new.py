@@ -130,10 +130,9 @@ _FILES = {
 }
 
 
-@click.command("server")
+@click.command("server", help="A server of your own, in a folder called NAME.")
 @click.argument("name")
 def _new_server(name: str) -> None:
-    """A server of your own, in a folder called NAME."""
     module = name.lower().replace("-", "_")
     taken = {*sys.stdlib_module_names, *keyword.kwlist, "faultless", "conftest"}
     if not re.fullmatch(r"[a-z][a-z0-9_]*", module) or module in taken:
