@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from bench.figures import machine, table
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 from tests.wire.cases import LIMIT, REFUSED, Case
 from tests.wire.specimen import specimen_command
 

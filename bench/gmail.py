@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.figures import interleave, machine, medians, table
 from bench.peers import ROOT, environment
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 from tests.servers.gmail.conftest import gmail_command, write_login
 from tests.servers.gmail.fake import FakeGmail
 

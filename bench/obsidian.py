@@ -15,7 +15,7 @@ from pathlib import Path
 from bench import obsidian_vault
 from bench.figures import machine, table
 from bench.peers import PEERS, ROOT
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 
 SIZES = (10_000, 50_000)
 NPM = {"@vscode/ripgrep": "1.18.0", "@bitbonsai/mcpvault": "0.16.0"}

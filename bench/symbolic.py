@@ -21,7 +21,7 @@ from pathlib import Path
 from bench.figures import interleave, machine, medians, table
 from bench.peers import PEERS, ROOT, environment
 from bench.symbolic_engines import SECONDS, Engine, Result, ask_ours, crosshair_check, make_peers
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 from tests.servers.symbolic.truth_set import BAD_NEWS, Case, all_cases
 
 BUDGETS = (1, 5)

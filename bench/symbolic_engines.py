@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.symbolic_peer_output import call_in, given_in
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 from tests.servers.symbolic import witness
 from tests.servers.symbolic.truth_set import BAD_NEWS, Case
 

@@ -19,7 +19,7 @@ from typing import Any
 from bench.figures import interleave, machine, table
 from bench.peers import environment
 from bench.toolbox_cases import count_ours, grade_peer
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "reference" / "toolbox-figures.md"

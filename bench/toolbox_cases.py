@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench.peers import environment
 from faultless.contract import read
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 from tests.servers.toolbox import conftest
 from tests.servers.toolbox.cases import CASES, Case
 from tests.servers.toolbox.test_bad_inputs import complaints

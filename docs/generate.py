@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from docs.api import render_api
 from docs.pack import render_kinds, render_schema
 from docs.rooms import draw_call, draw_rooms
 from faultless.contract import FACTS, Dialect, ErrorReply, Fault, FaultKind, ResultReply, write
@@ -154,6 +155,7 @@ def render_architecture() -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "architecture.md": render_architecture,
+    "reference/api.md": render_api,
     "reference/compatibility.md": render_compatibility,
     "reference/faults.md": render_faults,
     "../spec/fault.schema.json": render_schema,

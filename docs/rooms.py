@@ -15,6 +15,7 @@ ROOMS = {
     "kit": "toolset, boundary, stdio, root, log",
     "servers": "pytest, symbolic, toolbox, obsidian, gmail",
     "client": "a verdict or one Fault from any server",
+    "testing": "clients, golden files and fixtures for people's tests",
     "outbox": "approved drafts leave, at most once",
     "cli": "the faultless command",
 }
@@ -62,7 +63,7 @@ STEPS = (
     ("kit/frames.py", "Incoming", "a line becomes a message; what is not one is answered on the spot"),
     ("kit/stdio.py", "Connection", "which requests are running, and how the connection ends"),
     ("kit/server.py", "Boundary", "finds the tool, runs it, and turns whatever is raised into a fault"),
-    ("kit/toolset.py", "_parse_arguments", "arguments become a typed input, or `invalid_params`"),
+    ("kit/models.py", "parse_arguments", "arguments become a typed input, or `invalid_params`"),
     ("servers/pytest/toolset.py", "build_toolset", "the tool: a function from its input to a verdict"),
     ("servers/pytest/execution.py", "execute", "what to run, and how the run's end becomes an answer"),
     ("servers/pytest/session.py", "run_session", "one run of pytest: its pipes, its record, its deadline"),
@@ -75,7 +76,7 @@ STEPS = (
         "fed all along by a pipe from the worker inside pytest, line by line",
     ),
     ("servers/pytest/outputs.py", "TestRun", "the verdict"),
-    ("kit/toolset.py", "check_answer", "proves that the verdict fits its schema"),
+    ("kit/results.py", "Returns", "proves that the verdict is what the tool promised"),
     (
         "contract/dialects.py",
         "write",

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from faultless.cli.show import console, emit
 from faultless.contract import read
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 from faultless.servers.pytest import rendering
 
 PROJECT = Path(__file__).parent / "project"

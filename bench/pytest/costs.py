@@ -11,7 +11,7 @@ from bench.figures import interleave, medians, table
 from bench.pytest import publish, servers, suites
 from bench.pytest.servers import Competitor, text_of
 from bench.tokens import count_tokens
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 
 DEADLINE_SECONDS = 900
 QUIET = {"PYTEST_ADDOPTS": "-o asyncio_default_fixture_loop_scope=function"}

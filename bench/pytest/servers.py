@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.peers import environment
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 
 Response = Mapping[str, Any]
 

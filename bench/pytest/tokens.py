@@ -11,7 +11,7 @@ from typing import Any
 from bench.figures import table
 from bench.pytest import publish
 from bench.tokens import count_tokens
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 
 SUITE = {
     f"tests/test_module_{number:02}.py": "".join(

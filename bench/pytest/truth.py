@@ -15,7 +15,7 @@ from bench.figures import table
 from bench.pytest import publish, suites
 from bench.pytest.suites import Suite
 from bench.warm.projects import Ours
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 
 PLAIN = Path(__file__).with_name("plain")
 WORST = {"passed": 0, "xpassed": 0, "skipped": 1, "xfailed": 1, "failed": 2, "error": 3}

@@ -1,25 +1,21 @@
 """The trivial tool on our kit."""
 
-from faultless.contract import Dialect
-from faultless.kit import stdio
-from faultless.kit.toolset import Answer, Arguments, Toolset
+from dataclasses import dataclass
 
-toolset = Toolset("trivial", version="1", dialect=Dialect.JSONRPC)
+from faultless import Toolset, serve
 
-
-class Add(Arguments):
-    a: int
-    b: int
+toolset = Toolset("trivial", version="1")
 
 
-class Sum(Answer):
+@dataclass
+class Sum:
     total: int
 
 
-@toolset.tool(read_only=True, idempotent=True, destructive=False, open_world=False)
-async def add(arguments: Add) -> Sum:
+@toolset.tool.reads
+async def add(a: int, b: int) -> Sum:
     """Add two numbers."""
-    return Sum(total=arguments.a + arguments.b)
+    return Sum(a + b)
 
 
-stdio.serve(toolset)
+serve(toolset)

@@ -9,7 +9,7 @@ from bench.pytest import servers
 from bench.pytest.servers import Competitor
 from bench.warm import publish
 from bench.warm.projects import Bench, Projects
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 
 ROUNDS = 3
 NOTE = """

@@ -15,7 +15,7 @@ from bench.figures import interleave
 from bench.peers import PEERS, environment
 from bench.pytest import suites
 from bench.warm import ROUNDS
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 
 LONG_ROUNDS = max(1, ROUNDS // 5)
 PAUSE_SECONDS = 2.0

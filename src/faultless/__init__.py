@@ -18,24 +18,29 @@ if TYPE_CHECKING:
         RetryPolicy,
         SyncClient,
     )
-    from faultless.kit.stdio import serve
+    from faultless.kit.results import Audio, EmbeddedResource, Image, ResourceLink
+    from faultless.kit.serving import serve
     from faultless.kit.toolset import Answer, Arguments, Call, Toolset
 
 __all__ = [
     "Answer",
     "Arguments",
+    "Audio",
     "Call",
     "Client",
     "ClientGroup",
     "Dialect",
     "Elicitation",
+    "EmbeddedResource",
     "Fallback",
     "Fault",
     "FaultKind",
+    "Image",
     "Journal",
     "Prompt",
     "Reply",
     "Resource",
+    "ResourceLink",
     "RetryPolicy",
     "SyncClient",
     "Toolset",
@@ -46,19 +51,23 @@ __all__ = [
 _LAZY = {
     "Answer": "faultless.kit.toolset",
     "Arguments": "faultless.kit.toolset",
+    "Audio": "faultless.kit.results",
     "Call": "faultless.kit.toolset",
     "Client": "faultless.client",
     "ClientGroup": "faultless.client",
     "Elicitation": "faultless.client",
+    "EmbeddedResource": "faultless.kit.results",
     "Fallback": "faultless.client",
+    "Image": "faultless.kit.results",
     "Journal": "faultless.client",
     "Prompt": "faultless.client",
     "Reply": "faultless.client",
     "Resource": "faultless.client",
+    "ResourceLink": "faultless.kit.results",
     "RetryPolicy": "faultless.client",
     "SyncClient": "faultless.client",
     "Toolset": "faultless.kit.toolset",
-    "serve": "faultless.kit.stdio",
+    "serve": "faultless.kit.serving",
 }
 
 

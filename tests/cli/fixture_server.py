@@ -13,8 +13,6 @@ from faultless.contract import Dialect, Fault, FaultKind
 from faultless.kit.command import Check, ServerKind, option
 from faultless.kit.toolset import Answer, Arguments, Call, Toolset
 
-HARMLESS = {"read_only": True, "idempotent": True, "destructive": False, "open_world": False}
-
 
 class Sum(Arguments):
     count: int
@@ -52,7 +50,7 @@ class Wait(Arguments):
 toolset = Toolset("fixture", version="1", dialect=Dialect.JSONRPC, instructions="For tests.")
 
 
-@toolset.tool(**HARMLESS)
+@toolset.tool.reads(open_world=False)
 async def add_up(arguments: Sum) -> Summed:
     """Say back what was received.
 
@@ -61,7 +59,7 @@ async def add_up(arguments: Sum) -> Summed:
     return Summed(received=arguments.model_dump())
 
 
-@toolset.tool(**HARMLESS)
+@toolset.tool.reads(open_world=False)
 async def judge_work(arguments: Judge) -> Judged:
     """Give a verdict, good or bad."""
     return Judged(good=arguments.good, reasons=[] if arguments.good else ["late", "red \x1b[31m ink"])
@@ -90,7 +88,7 @@ async def break_down(arguments: Break) -> Summed:
     )
 
 
-@toolset.tool(**HARMLESS)
+@toolset.tool.reads(open_world=False)
 async def wait_forever(arguments: Wait, call: Call) -> Summed:
     """Report progress, then never answer."""
     await call.report_progress(1, 4, "warming up")
@@ -118,7 +116,7 @@ def build_toolset(settings: Settings) -> Toolset:
 
     if "show_options" not in toolset.tools:
 
-        @toolset.tool(**HARMLESS)
+        @toolset.tool.reads(open_world=False)
         async def show_options(_: Nothing) -> Summed:
             """Say how the server was started."""
             options = {**asdict(settings), "root": str(settings.root)}

@@ -11,7 +11,7 @@ import pytest
 
 from faultless import servers
 from faultless.cli import run
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 from tests.cli.command import COMMAND, DEADLINE_SECONDS, HERE, SERVER, environment, faultless
 
 
@@ -142,7 +142,7 @@ def test_help_of_a_server_shows_its_own_options() -> None:
         (["serve", "nomodule:x"], "No module named 'nomodule'"),
         (["serve", f"{HERE}/nofile.py:x"], "there is no file"),
         (["serve", f"{HERE}/fixture_server.py:not_a_server"], "is a int, not a Toolset"),
-        (["serve", f"{HERE}/fixture_server.py:missing.deeper"], "is a NoneType"),
+        (["serve", f"{HERE}/fixture_server.py:missing.deeper"], "there is no 'missing.deeper' in"),
         (["serve", SERVER, "--root", "/no/where"], "is not there"),
         (["serve", SERVER, "--no-such-option"], "No such option"),
         (["call", SERVER], "Missing argument 'TOOL'"),

@@ -27,7 +27,7 @@ def test_a_page_that_differs_by_one_word_is_called_stale_and_is_written_anew(tmp
     page.parent.mkdir(parents=True)
     fresh = (REPOSITORY / "docs/reference/faults.md").read_text()
     page.write_text(fresh.replace("never blindly", "always"))
-    for name in ("generate.py", "pack.py", "rooms.py", "architecture.md"):
+    for name in ("api.py", "generate.py", "pack.py", "rooms.py", "architecture.md"):
         (tmp_path / "docs" / name).write_text((REPOSITORY / "docs" / name).read_text())
     (tmp_path / "src").symlink_to(REPOSITORY / "src")
 

@@ -10,8 +10,8 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from faultless import Answer, Arguments, Call, Dialect, Fault, FaultKind, Toolset
-from faultless.kit.testing import ERAS, Era, connect, golden
 from faultless.kit.toolset import Annotations, Output, Tool
+from faultless.testing import ERAS, Era, connect, golden
 from tests.wire.specimen import specimen
 
 pytestmark = pytest.mark.anyio
@@ -84,7 +84,7 @@ def test_a_changed_schema_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_tool_must_say_what_it_does_to_the_world() -> None:
     toolset = Toolset("bare", version="1", dialect=Dialect.JSONRPC)
     with pytest.raises(TypeError, match="open_world"):
-        toolset.tool(read_only=True, idempotent=True, destructive=False)  # type: ignore[call-arg]  # the point
+        toolset.tool(read_only=True, idempotent=True, destructive=False)  # type: ignore[call-overload]  # the point
 
 
 def test_two_tools_cannot_have_one_name() -> None:

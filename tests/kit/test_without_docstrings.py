@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 from tests.wire.specimen import specimen_command
 
 REPOSITORY = Path(__file__).parents[2]
@@ -119,8 +119,6 @@ def build():
         '''Look
 
 at it.'''
-    @toolset.tool(read_only=True, idempotent=True, destructive=False, open_world=False)
-    async def say_nothing(arguments: Nothing) -> Whole: pass
     return toolset
 for tool in build().tools.values(): print(repr(tool.description), tool.output_schema)
 """

@@ -25,6 +25,7 @@ PUBLIC_PACKAGES = [
     "faultless.contract",
     "faultless.outbox",
     "faultless.process",
+    "faultless.testing",
 ]
 WORKERS = {"worker", "target"}  # folders of code that runs in other interpreters
 WORKER_SOURCES = [path for path in SOURCES if WORKERS & set(path.parts)]

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from faultless.kit.testing import ERAS, WireClient
+from faultless.testing import ERAS, WireClient
 from tests.wire.specimen import StartServer, specimen_command
 
 

@@ -11,8 +11,8 @@ from pydantic import Field
 
 from faultless.contract import Dialect, Fault, FaultKind
 from faultless.kit import stdio
-from faultless.kit.testing import WireClient
 from faultless.kit.toolset import Answer, Arguments, Call, Prompt, Resource, Toolset
+from faultless.testing import WireClient
 
 Misdeed = Literal[
     "system_exit",

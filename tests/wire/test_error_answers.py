@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from faultless.contract import read
-from faultless.kit.testing import Era, WireClient, golden
+from faultless.testing import Era, WireClient, golden
 
 GOLDEN = Path(__file__).parent / "golden"
 REPOSITORY = Path(__file__).parents[2]

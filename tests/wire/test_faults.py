@@ -6,7 +6,7 @@ from typing import Any, get_args
 import pytest
 
 from faultless.contract import FACTS, Dialect, FaultKind, read
-from faultless.kit.testing import ERAS, Era, WireClient
+from faultless.testing import ERAS, Era, WireClient
 from tests.wire.specimen import Misdeed, StartServer
 
 DIALECTS = tuple(Dialect)

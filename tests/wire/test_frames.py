@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from faultless.kit.testing import INITIALIZE, MODERN_META, WireClient
+from faultless.testing import INITIALIZE, MODERN_META, WireClient
 from tests.wire.cases import LIMIT, REFUSED, Case
 from tests.wire.specimen import StartServer, specimen_command
 

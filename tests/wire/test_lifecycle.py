@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from faultless.kit.testing import DEADLINE_SECONDS, ERAS, INITIALIZE, MODERN_META, Era
+from faultless.testing import DEADLINE_SECONDS, ERAS, INITIALIZE, MODERN_META, Era
 from tests.wire.specimen import StartServer, specimen_command
 
 FULL = Path("/dev/full")

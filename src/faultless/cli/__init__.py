@@ -26,6 +26,7 @@ COMMANDS = {
     "serve": "Serve on stdin and stdout, for an MCP client.",
     "call": "Call one tool and show the verdict or the fault.",
     "tools": "The tools of a server and their parameters.",
+    "new": "Write a server to begin with.",
     "config": "What to paste into a client's settings.",
     "doctor": "What works here, what is missing, how to get it.",
     "login": "Log in to a service with a browser, once.",
@@ -42,7 +43,8 @@ MCP servers that agree on what an error is.
   faultless tools pytest                       the tools and their parameters
   faultless config claude-code pytest          what to paste into a client's settings
   faultless doctor                             what works here, what is missing, how to get it
-  faultless toolbox new hello                  a tool of your own; `toolbox check` shows what is exposed
+  faultless new server shop                    a server of your own, with tests
+  faultless toolbox new hello                  a script as a tool; `toolbox check` shows what is exposed
 
 NAME is one of our servers, or module:attribute or file.py:attribute for a Toolset of your own.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import traceback
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,9 +75,9 @@ def _load_foreign(name: str) -> ServerKind:
     folder = import_folder(name)
     if folder not in sys.path:
         sys.path.append(folder)  # last: a stranger's click.py must not become ours
-    found: object = _import_file(name) if module_name.endswith(".py") else _import(module_name, name)
-    for part in attribute.split("."):
-        found = getattr(found, part, None)
+    with _explained(name):
+        module = _import_file(name) if module_name.endswith(".py") else importlib.import_module(module_name)
+    found = _find(module, attribute, name)
     if isinstance(found, ServerKind):
         return found
     if isinstance(found, Toolset):
@@ -86,6 +87,27 @@ def _load_foreign(name: str) -> ServerKind:
         f"{name} is a {type(found).__name__}, not a Toolset or a ServerKind",
         hint="name it as module:attribute, for example mypackage.tools:toolset",
     )
+
+
+def _find(module: ModuleType, attribute: str, name: str) -> object:
+    from faultless.kit.command import ServerKind  # noqa: PLC0415 - as above
+    from faultless.kit.toolset import Toolset  # noqa: PLC0415 - as above
+
+    found: object = module
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            servers = [key for key, value in vars(module).items() if isinstance(value, Toolset | ServerKind)]
+            where = split(name)[0]
+            listed = f"it has {', '.join(servers)}" if servers else "it defines no Toolset"
+            raise Fault(
+                FaultKind.NOT_FOUND,
+                f"there is no {attribute!r} in {where}; {listed}",
+                hint=f"write {where}:{servers[0]}"
+                if servers
+                else "define toolset = Toolset('name', version='1')",
+            )
+        found = getattr(found, part)
+    return found
 
 
 def split(name: str) -> tuple[str, str]:
@@ -100,15 +122,12 @@ def import_folder(name: str) -> str:
     return str(Path(module_name).resolve().parent if module_name.endswith(".py") else Path.cwd())
 
 
-def _import(module_name: str, name: str) -> ModuleType:
-    with _explained(name):
-        return importlib.import_module(module_name)
-
-
 @contextmanager
 def _explained(name: str) -> Iterator[None]:
     try:
         yield
+    except Fault:
+        raise
     except ImportError as missing:
         raise Fault(
             FaultKind.NOT_FOUND,
@@ -121,6 +140,26 @@ def _explained(name: str) -> Iterator[None]:
             f"the server {name} cannot be imported: {broken}",
             hint="correct the module",
         ) from broken
+    except (Exception, SystemExit) as raised:  # noqa: BLE001 - a stranger's code may raise anything; it is not our bug
+        fault = _blame(raised, name)
+    else:
+        return
+    raise fault
+
+
+def _blame(raised: BaseException, name: str) -> Fault:
+    from faultless.kit.functions import DefinitionError  # noqa: PLC0415 - only on failure
+
+    if isinstance(raised, DefinitionError):
+        return Fault(FaultKind.USAGE_ERROR, str(raised), hint="correct it there and try again")
+    frames = traceback.extract_tb(raised.__traceback__)
+    module_name, _ = split(name)
+    stem = Path(module_name).stem if module_name.endswith(".py") else module_name.rpartition(".")[2]
+    last = next((frame for frame in reversed(frames) if Path(frame.filename).stem == stem), frames[-1])
+    where = f"{type(raised).__name__} at {Path(last.filename).name}:{last.lineno}: {raised}"
+    is_program = isinstance(raised, SystemExit)
+    hint = "put what ends the program under if __name__ == '__main__'" if is_program else "correct the module"
+    return Fault(FaultKind.TOOL_FAILED, f"the server {name} cannot be imported: {where}", hint=hint)
 
 
 def _import_file(name: str) -> ModuleType:
@@ -135,8 +174,7 @@ def _import_file(name: str) -> ModuleType:
     assert spec is not None  # noqa: S101 - the name ends in .py, for which there is a loader
     assert spec.loader is not None  # noqa: S101 - as above
     module = sys.modules[own_name] = importlib.util.module_from_spec(spec)
-    with _explained(name):
-        spec.loader.exec_module(module)
+    spec.loader.exec_module(module)
     return module
 
 

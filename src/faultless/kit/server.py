@@ -7,7 +7,7 @@ import secrets
 import time
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import anyio
@@ -21,7 +21,8 @@ from pydantic import BaseModel, ValidationError
 from faultless.contract import Dialect, ErrorReply, Fault, FaultKind, clean, write
 from faultless.contract.text import did_you_mean
 from faultless.kit import log
-from faultless.kit.offers import offers, refuse_cursor
+from faultless.kit.blame import blame_author
+from faultless.kit.offers import make_call, offers, refuse_cursor
 from faultless.kit.toolset import Call, Output, TellChanged, Tool, Toolset
 from faultless.kit.validation import explain_refusal
 
@@ -52,7 +53,7 @@ class Boundary:
             version=toolset.version,
             instructions=toolset.instructions or None,
             on_list_tools=self._list_tools,
-            lifespan=self._accompany,
+            lifespan=self._live,
         )
         self.server.add_request_handler("tools/call", types.CallToolRequestParams, self._call_tool)
         for method, (params, answer) in offers(toolset).items():
@@ -77,14 +78,33 @@ class Boundary:
         self._changes.end()
 
     @asynccontextmanager
-    async def _accompany(self, _: Server[Any]) -> AsyncIterator[dict[str, Any]]:
-        if self.toolset.accompany is None:
-            yield {}
-            return
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._run_beside, self.toolset.accompany)
-            yield {}
-            tasks.cancel_scope.cancel()
+    async def _live(self, _: Server[Any]) -> AsyncIterator[Mapping[Any, object]]:
+        """What exists as long as the session: the states that lifespans make, and the companion."""
+        opened: list[AbstractAsyncContextManager[object]] = []
+        try:
+            states = {kind: await self._open(make(), opened) for kind, make in self.toolset.lifespans.items()}
+            if self.toolset.accompany is None:
+                yield states
+                return
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._run_beside, self.toolset.accompany)
+                yield states
+                tasks.cancel_scope.cancel()
+        finally:
+            for state in reversed(opened):
+                with suppress(Fault):  # it is logged, and the others must be closed as well
+                    await self._contain(state.__aexit__(None, None, None))
+
+    async def _open(
+        self, state: AbstractAsyncContextManager[object], opened: list[AbstractAsyncContextManager[object]]
+    ) -> object:
+        """What cannot be made is told to whoever calls a tool that needs it; the others go on."""
+        try:
+            made = await self._contain(state.__aenter__())
+        except Fault as fault:
+            return fault
+        opened.append(state)
+        return made
 
     async def _run_beside(self, companion: Callable[[TellChanged], Awaitable[None]]) -> None:
         with suppress(Fault):  # it is logged, and the session can do without
@@ -98,7 +118,7 @@ class Boundary:
         return types.ListToolsResult(tools=[_listed(tool) for tool in self.toolset.tools.values()])
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
-        call = Call(context.request_id, send_progress=context.session.report_progress)
+        call = make_call(context)
         started = time.perf_counter()
         tool: Tool | None = None
         outcome = "cancelled"
@@ -107,7 +127,7 @@ class Boundary:
             tool = self.toolset.tools.get(params.name)
             if tool is None:
                 raise self.toolset.left_out.get(params.name) or _unknown_tool(params.name, self.toolset.tools)
-            output = await self._contain(self._run(tool, params.arguments or {}, call))
+            output = await self._contain(self._run(tool, params.arguments or {}, call), tool=tool.name)
             outcome = "answered"
             return _answered(output, call)
         except Fault as fault:
@@ -131,7 +151,7 @@ class Boundary:
             fault = raised
         raise _as_error(fault)
 
-    async def _contain(self, work: Awaitable[T], *meaningful: type[Exception]) -> T:
+    async def _contain(self, work: Awaitable[T], *meaningful: type[Exception], tool: str | None = None) -> T:
         """Everything work can raise, as a fault; cancellation and what the caller calls meaningful pass."""
         passing: tuple[type[BaseException], ...] = (Fault, *meaningful)
         try:
@@ -143,7 +163,7 @@ class Boundary:
                 raise
             fault = self._internal(cancelled)  # nobody cancelled the call: the tool let out what it cancelled
         except BaseException as unforeseen:  # noqa: BLE001 - a tool may raise SystemExit; the session must live
-            fault = self._internal(unforeseen)
+            fault = self._internal(unforeseen, tool)
         raise fault
 
     def _contained(self, answer: Callable[..., Awaitable[T]]) -> Callable[..., Awaitable[T]]:
@@ -173,14 +193,17 @@ class Boundary:
             raise MCPError(reply.code, reply.message, reply.data)
         return _framed(reply.to_result(), call)
 
-    def _internal(self, unforeseen: BaseException) -> Fault:
+    def _internal(self, unforeseen: BaseException, tool: str | None) -> Fault:
         error_id = secrets.token_hex(6)
         lines = traceback.format_exception(unforeseen)
         log.error("internal error", error_id=error_id, traceback="".join(lines))
+        blamed = blame_author(unforeseen, tool)
+        what = f"{blamed}, a bug of this server" if blamed else "an unexpected condition"
+        whom = f" to the author of {self.toolset.name}" if blamed else ""
         return Fault(
             FaultKind.INTERNAL,
-            f"Internal server error: an unexpected condition, logged under error id {error_id}",
-            hint=f"report it with the server's log lines for error id {error_id}",
+            f"Internal server error: {what}, logged under error id {error_id}",
+            hint=f"report it{whom} with the server's log lines for error id {error_id}",
             details={
                 "error_id": error_id,
                 "traceback": clean("".join(lines), 20_000) if self._debug else None,
@@ -242,6 +265,7 @@ def _listed(tool: Tool) -> types.Tool:
     )
     return types.Tool(
         name=tool.name,
+        title=tool.title,
         description=tool.description,
         input_schema=tool.input_schema,
         output_schema=tool.output_schema,

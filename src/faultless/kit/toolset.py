@@ -1,41 +1,44 @@
-"""Declaring tools: a name, a description, an input model, an output model, a function."""
+"""What a server offers, and how it is declared: tools, resources, prompts, and the state they share."""
 
 from __future__ import annotations
 
-import functools
-import inspect
-import sys
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, ParamSpec, TypeVar, get_type_hints
-
-from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import from_json, to_json
-from pydantic_core.core_schema import EnumSchema, ModelSchema
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn, TypedDict, TypeVar, Unpack, overload
 
 from faultless.contract import Dialect, Fault, Json
-from faultless.kit.validation import explain_invalid
+from faultless.kit.call import Call
+from faultless.kit.functions import (
+    DefinitionError,
+    Function,
+    check_scalars,
+    read_function,
+    refuse_definition,
+    show_place,
+)
+from faultless.kit.lifespan import Open, read_lifespan
+from faultless.kit.models import Answer, Arguments
+from faultless.kit.results import Output
 
-P = ParamSpec("P")
-R = TypeVar("R")
+__all__ = [
+    "Annotations",
+    "Answer",
+    "Arguments",
+    "Call",
+    "Output",
+    "Prompt",
+    "Resource",
+    "TellChanged",
+    "Tool",
+    "Toolset",
+]
 
-
-class Arguments(BaseModel):
-    """Input of a tool: unknown fields refused, nothing coerced."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class Answer(BaseModel):
-    """Output of a tool: the verdict."""
-
-    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="constants")
-
-
-# For their subclasses: on these two it would only parse this file for docstrings that are not there.
-Arguments.model_config["use_attribute_docstrings"] = True
-Answer.model_config["use_attribute_docstrings"] = True
+F = TypeVar("F", bound=Callable[..., Any])
+Run = Callable[[dict[str, Any], Call], Awaitable[Output]]
+TellChanged = Callable[[], Awaitable[None]]
+_MIME_TYPES = {"text": "text/plain", "bytes": "application/octet-stream"}
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,37 +51,6 @@ class Annotations:
     open_world: bool
 
 
-_ReportProgress = Callable[[float, float | None, str | None], Awaitable[None]]
-
-
-async def _report_to_nobody(_done: float, _total: float | None, _message: str | None) -> None:
-    """For calls made without a client."""
-
-
-@dataclass(slots=True)
-class Call:
-    """What a tool may know and do about the request it is serving."""
-
-    request_id: int | str | None = None
-    meta: dict[str, Json] = field(default_factory=dict)
-    """Goes into the result's `_meta`."""
-    send_progress: _ReportProgress = _report_to_nobody
-
-    async def report_progress(
-        self, done: float, total: float | None = None, message: str | None = None
-    ) -> None:
-        await self.send_progress(done, total, message)
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """A verdict ready for the wire: the object, its compact JSON text, and content that is not JSON."""
-
-    payload: dict[str, Json] | None
-    text: str
-    content: Sequence[Mapping[str, Json]] = ()
-
-
 @dataclass(frozen=True, slots=True)
 class Tool:
     """One tool. Most come from `Toolset.tool`; tools known only at run time are built by hand."""
@@ -88,20 +60,24 @@ class Tool:
     input_schema: dict[str, Any]
     output_schema: dict[str, Any] | None
     annotations: Annotations
-    run: Callable[[dict[str, Any], Call], Awaitable[Output]]
+    run: Run
     """Checks the arguments, does the work, checks the result; raises Fault."""
     empty: dict[str, Json] = field(default_factory=dict)
     """Every field of the normal answer at its empty value, for dialects that repeat them on error."""
+    title: str | None = None
+    """Its name for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
     uri: str
+    """With a part such as `{name}` in it, it is a template."""
     name: str
     description: str
-    read: Callable[[], Json | bytes]
+    read: Callable[[], Json | bytes] | Function
     """Bytes are sent as they are: as text where they are UTF-8."""
     mime_type: str = "application/json"
+    title: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +85,15 @@ class Prompt:
     name: str
     description: str
     arguments: Mapping[str, str]
-    """Name to description; all are required."""
-    render: Callable[[Mapping[str, str]], str]
-
-
-TellChanged = Callable[[], Awaitable[None]]
+    """Name to description; required, unless `optional` has them."""
+    render: Callable[[Mapping[str, str]], str] | Function
+    optional: frozenset[str] = frozenset()
+    title: str | None = None
 
 
 @dataclass
 class Toolset:
-    """The tools one server offers.
+    """The tools one server offers, and its resources and prompts.
 
     The dialect is for servers whose users know another shape of fault already.
     """
@@ -136,140 +111,194 @@ class Toolset:
     """Brings `tools` up to date: awaited before they are listed and before one is looked up."""
     accompany: Callable[[TellChanged], Awaitable[None]] | None = None
     """Runs beside a session until it ends; calls what it is given when the list of tools has changed."""
+    lifespans: dict[Any, Open] = field(default_factory=dict)
+    """By the type of what each makes."""
 
     def add(self, tool: Tool) -> None:
+        """Offer a tool that was built by hand."""
         if tool.name in self.tools:
             raise ValueError(f"two tools are called {tool.name!r}")
         self.tools[tool.name] = tool
 
-    def tool(
-        self, *, read_only: bool, idempotent: bool, destructive: bool, open_world: bool
-    ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-        """Declare the function below as a tool; its first parameter and its result give the schemas."""
-        annotations = Annotations(read_only, idempotent, destructive, open_world)
+    @property
+    def tool(self) -> Declaring:
+        """Declare the function below as a tool: `@toolset.tool.reads`, `.adds` or `.changes`."""
+        return Declaring(self)
 
-        def declare(function: Callable[P, R]) -> Callable[P, R]:
-            self.add(_tool_from_function(function, annotations))
+    def lifespan(self, making: F) -> F:
+        """Declare what is made once: a generator, with or without `async`, that yields it.
+
+        Functions declared below that have a parameter of its type are handed it.
+        """
+        kind, opened = read_lifespan(making)
+        if kind in self.lifespans:
+            fix = "yield another type, or one object that holds both"
+            refuse_definition(making, "lifespan", f"another one yields {kind.__name__} already", fix)
+        self.lifespans[kind] = opened
+        return making
+
+    def resource(
+        self, uri: str, *, title: str | None = None, mime_type: str | None = None
+    ) -> Callable[[F], F]:
+        """Declare the function below as a resource; the parts of a template, `{name}`, are its parameters."""
+
+        def declare(function: F) -> F:
+            read = read_function(function, "resource", self.lifespans)
+            check_scalars(read, "resource")
+            _check_address(read, uri, [resource.uri for resource in self.resources])
+            kind = mime_type or _MIME_TYPES.get(read.returns.form, "application/json")
+            declared = Resource(uri, read.name, read.description, read, kind, title)
+            self.resources = [*self.resources, declared]
             return function
 
         return declare
 
+    @overload
+    def prompt(self, function: F, /) -> F: ...
+    @overload
+    def prompt(self, /, *, title: str | None = None) -> Callable[[F], F]: ...
+    def prompt(self, function: Any = None, /, *, title: str | None = None) -> Any:
+        """Declare the function below as a prompt: it returns the text."""
 
-def _tool_from_function(function: Callable[..., Any], annotations: Annotations) -> Tool:
-    hints = get_type_hints(function)
-    returns = hints.pop("return")
-    parameters = list(hints.items())
-    (_, arguments_model), wants_call = parameters[0], len(parameters) > 1
-    output_schema = _schema_of(returns, "serialization")
+        def declare(function: F) -> F:
+            read = read_function(function, "prompt", self.lifespans)
+            check_scalars(read, "prompt")
+            if read.returns.form != "text":
+                refuse_definition(function, "prompt", "it does not return text", "write -> str")
+            if any(prompt.name == read.name for prompt in self.prompts):
+                refuse_definition(function, "prompt", "another one has its name", "rename one of them")
+            self.prompts = [*self.prompts, _make_prompt(read, title)]
+            return function
+
+        return declare(function) if function else declare
+
+
+class Facts(TypedDict, total=False):
+    """What may be said of a tool beside the word for what it does."""
+
+    name: str
+    title: str
+    idempotent: bool
+    """Whether calling it again with the same arguments changes nothing more."""
+    open_world: bool
+    """Whether it reaches what is not this server's own, such as the network; assumed unless denied."""
+
+
+# The words say what is certain; for the rest a client must assume the worst.
+_READS = Annotations(read_only=True, idempotent=True, destructive=False, open_world=True)
+_ADDS = Annotations(read_only=False, idempotent=False, destructive=False, open_world=True)
+_CHANGES = Annotations(read_only=False, idempotent=False, destructive=True, open_world=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Declaring:
+    """`toolset.tool`: the function below becomes a tool, with a word for what it does to the world."""
+
+    toolset: Toolset
+
+    @overload
+    def reads(self, function: F, /) -> F: ...
+    @overload
+    def reads(self, /, **facts: Unpack[Facts]) -> Callable[[F], F]: ...
+    def reads(self, function: Any = None, /, **facts: Unpack[Facts]) -> Any:
+        """It only looks: nothing is different after the call, and it may be repeated."""
+        return self._declare(function, _READS, facts)
+
+    @overload
+    def adds(self, function: F, /) -> F: ...
+    @overload
+    def adds(self, /, **facts: Unpack[Facts]) -> Callable[[F], F]: ...
+    def adds(self, function: Any = None, /, **facts: Unpack[Facts]) -> Any:
+        """It only adds: nothing that was there is lost. Called twice, it adds twice."""
+        return self._declare(function, _ADDS, facts)
+
+    @overload
+    def changes(self, function: F, /) -> F: ...
+    @overload
+    def changes(self, /, **facts: Unpack[Facts]) -> Callable[[F], F]: ...
+    def changes(self, function: Any = None, /, **facts: Unpack[Facts]) -> Any:
+        """It may overwrite or remove what was there."""
+        return self._declare(function, _CHANGES, facts)
+
+    @overload
+    def __call__(
+        self,
+        *,
+        read_only: bool,
+        idempotent: bool,
+        destructive: bool,
+        open_world: bool,
+        name: str = ...,
+        title: str = ...,
+    ) -> Callable[[F], F]: ...
+    @overload
+    def __call__(self, bare: Callable[..., Any], /) -> NoReturn: ...
+    def __call__(self, *bare: Callable[..., Any], **facts: Any) -> Any:
+        """The long form: `@toolset.tool(read_only=…, idempotent=…, destructive=…, open_world=…)`."""
+        missing = [name for name in Annotations.__slots__ if name not in facts]
+        if bare or missing:
+            where = f"{bare[0].__name__} ({show_place(bare[0])})" if bare else "this tool"
+            raise DefinitionError(
+                f"{where} must say what it does to the world: write @toolset.tool.reads, .adds or .changes; "
+                f"the long form, @toolset.tool(…), lacks {', '.join(missing)}"
+            )
+        said = {name: facts.pop(name) for name in Annotations.__slots__}
+        return self._declare(None, Annotations(**said), facts)
+
+    def _declare(self, function: Any, word: Annotations, facts: Mapping[str, Any]) -> Any:  # noqa: ANN401 - as the overloads say
+        said = {name: facts[name] for name in ("idempotent", "open_world") if name in facts}
+
+        def declare(function: F) -> F:
+            read = read_function(function, "tool", self.toolset.lifespans, name=facts.get("name"))
+            if not _NAME.fullmatch(read.name):
+                fix = "rename it, or write name='…'"
+                refuse_definition(function, "tool", "clients take names of a-z, 0-9, _, - and . only", fix)
+            if read.name in self.toolset.tools:
+                what = f"another tool is called {read.name!r}"
+                refuse_definition(function, "tool", what, "rename one of them, or write name='…'")
+            self.toolset.add(_make_tool(read, replace(word, **said), facts.get("title")))
+            return function
+
+        return declare(function) if function is not None else declare
+
+
+def _make_tool(function: Function, annotations: Annotations, title: str | None) -> Tool:
+    async def run(raw: dict[str, Any], call: Call) -> Output:
+        return function.write(await function.answer(raw, call))
+
     return Tool(
-        name=function.__name__,
-        description=read_docstring(function),
-        input_schema=_schema_of(arguments_model, "validation"),
-        output_schema=output_schema,
+        name=function.name,
+        description=function.description,
+        input_schema=function.schema,
+        output_schema=function.returns.schema,
         annotations=annotations,
-        run=_runner(function, arguments_model, returns, wants_call=wants_call),
-        empty=_empty_answer(output_schema),
+        run=run,
+        empty=_empty_answer(function.returns.schema or {}),
+        title=title,
     )
 
 
-def read_docstring(owner: Callable[..., Any] | type) -> str:
-    """What it says about itself; `python -OO` drops that from the code, so it is looked up in the source."""
-    if owner.__doc__ is not None or sys.flags.optimize <= 1:
-        return inspect.cleandoc(owner.__doc__ or "")
-    import ast  # noqa: PLC0415 - for -OO only
-
-    try:
-        source = inspect.getsource(owner)
-    except (OSError, TypeError):
-        return ""
-    tree = ast.parse(f"if True:\n{source}" if source[:1].isspace() else source)
-    definitions = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    found = next((node for node in ast.walk(tree) if isinstance(node, definitions)), None)
-    return (found and ast.get_docstring(found)) or ""
+def _make_prompt(function: Function, title: str | None) -> Prompt:
+    properties = function.schema.get("properties", {})
+    described = {name: rule.get("description", "") for name, rule in properties.items()}
+    optional = frozenset(properties) - frozenset(function.schema.get("required", ()))
+    return Prompt(function.name, function.description, described, function, optional, title)
 
 
-def _runner(
-    function: Callable[..., Any],
-    arguments_model: type[Arguments],
-    answer_model: type[Answer],
-    *,
-    wants_call: bool,
-) -> Callable[[dict[str, Any], Call], Awaitable[Output]]:
-    is_async = inspect.iscoroutinefunction(function)
-
-    async def run(raw: dict[str, Any], call: Call) -> Output:
-        arguments = _parse_arguments(arguments_model, raw)
-        bound = (
-            functools.partial(function, arguments, call)
-            if wants_call
-            else functools.partial(function, arguments)
+def _check_address(function: Function, uri: str, others: Sequence[str]) -> None:
+    parts = set(re.findall(r"\{\+?(\w+)\}", uri))
+    known = set(function.schema.get("properties", {}))
+    if not re.match(r"[a-z][a-z0-9+.-]*:", uri):
+        refuse_definition(
+            function.run, "resource", f"{uri!r} is not an address", "write for example shop://…"
         )
-        if is_async:
-            return check_answer(answer_model, await bound())
-        from anyio import to_thread  # noqa: PLC0415 - most servers have no sync tools and start sooner without it
-
-        return check_answer(answer_model, await to_thread.run_sync(bound, abandon_on_cancel=True))
-
-    return run
-
-
-A = TypeVar("A", bound=Arguments)
-
-
-def _parse_arguments(model: type[A], raw: dict[str, Any]) -> A:
-    """The typed input, or an invalid_params fault that names every violation.
-
-    Validated as JSON, because strict validation of Python objects would refuse lists where a tuple is meant.
-    """
-    try:
-        return model.model_validate_json(to_json(raw))
-    except ValidationError as refused:
-        raise explain_invalid(refused, model.model_json_schema(), raw) from None
-
-
-def check_answer(model: type[Answer], answer: object) -> Output:
-    """The answer as JSON, proved to fit the schema that clients will hold it against."""
-    if not isinstance(answer, model):
-        raise TypeError(f"the tool returned {type(answer).__name__}, not {model.__name__}")
-    text = answer.__pydantic_serializer__.to_json(answer, by_alias=True, warnings="error")
-    payload = from_json(text, allow_inf_nan=False)
-    model.model_validate_json(text)
-    return Output(payload, text.decode())
-
-
-def _schema_of(model: type[BaseModel], mode: Literal["validation", "serialization"]) -> dict[str, Any]:
-    schema = model.model_json_schema(mode=mode, schema_generator=_SchemaWriter)
-    _drop_titles(schema)
-    schema.pop("description", None)
-    return schema
-
-
-class _SchemaWriter(GenerateJsonSchema):
-    """Pydantic describes models and enumerations by their docstrings, which may have to be looked up."""
-
-    def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
-        _restore_docstring(schema["cls"])
-        return super().model_schema(schema)
-
-    def enum_schema(self, schema: EnumSchema) -> JsonSchemaValue:
-        _restore_docstring(schema["cls"])
-        return super().enum_schema(schema)
-
-
-def _restore_docstring(described: type) -> None:
-    described.__doc__ = described.__doc__ or read_docstring(described) or None
-
-
-def _drop_titles(schema: object) -> None:
-    """Pydantic titles every property with its own name, which only costs tokens."""
-    if isinstance(schema, dict):
-        if isinstance(schema.get("title"), str):
-            del schema["title"]
-        for value in schema.values():
-            _drop_titles(value)
-    elif isinstance(schema, list):
-        for value in schema:
-            _drop_titles(value)
+    if uri in others:
+        refuse_definition(function.run, "resource", f"another one is at {uri}", "give it another address")
+    if parts != known:
+        what = f"its address has the parts {sorted(parts)} and it has the parameters {sorted(known)}"
+        refuse_definition(function.run, "resource", what, "name both alike: shop://articles/{number}")
+    if function.returns.form in {"nothing", "content"}:
+        refuse_definition(function.run, "resource", "it returns no text or data", "return what is in it")
 
 
 _EMPTY: dict[str, Json] = {

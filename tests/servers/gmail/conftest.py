@@ -14,8 +14,8 @@ import pytest
 
 from faultless.approval import ApprovalStore, Content
 from faultless.contract import Fault, read
-from faultless.kit.testing import Era, WireClient
 from faultless.servers.gmail.access import Token, write_token
+from faultless.testing import Era, WireClient
 from tests.servers.gmail.fake import FakeGmail
 
 StartGmail = Callable[..., WireClient]

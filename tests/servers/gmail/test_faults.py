@@ -13,12 +13,12 @@ import pytest
 
 from faultless.contract import FaultKind, read
 from faultless.contract.dialects import NAMES, Dialect
-from faultless.kit.testing import WireClient, connect
 from faultless.servers.gmail import faults
 from faultless.servers.gmail.access import Access
 from faultless.servers.gmail.rest import Rest
 from faultless.servers.gmail.settings import Settings
 from faultless.servers.gmail.toolset import offer
+from faultless.testing import WireClient, connect
 from tests.servers.gmail.conftest import StartGmail, answer_of, approve, fault_of, verdict, write_login
 from tests.servers.gmail.fake import FakeGmail, Trouble
 from tests.servers.gmail.fake.trouble import refuse, refuse_anew

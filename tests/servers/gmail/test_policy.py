@@ -9,11 +9,11 @@ import anyio
 import pytest
 
 from faultless.contract import Fault, FaultKind, read
-from faultless.kit.testing import connect
 from faultless.servers.gmail.access import Access
 from faultless.servers.gmail.rest import Rest
 from faultless.servers.gmail.settings import Settings
 from faultless.servers.gmail.toolset import offer
+from faultless.testing import connect
 from tests.servers.gmail.conftest import approve
 from tests.servers.gmail.fake import FakeGmail
 

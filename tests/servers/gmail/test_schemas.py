@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from faultless.kit.testing import golden
 from faultless.kit.toolset import Tool
 from faultless.servers.gmail.settings import Settings
 from faultless.servers.gmail.toolset import build_toolset
+from faultless.testing import golden
 
 GOLDEN = Path(__file__).with_name("golden")
 SEED = {

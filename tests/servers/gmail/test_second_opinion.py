@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from faultless.kit.testing import WireClient
 from faultless.servers.gmail.access import Token, write_token
+from faultless.testing import WireClient
 from tests.servers.gmail.conftest import approve, verdict
 from tests.servers.gmail.fake.mime import encode
 

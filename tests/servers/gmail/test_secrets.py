@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 from tests.servers.gmail.conftest import StartGmail, approve, write_login
 from tests.servers.gmail.fake import FakeGmail, Trouble
 from tests.servers.gmail.fake.trouble import refuse

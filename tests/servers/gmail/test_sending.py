@@ -13,7 +13,7 @@ import pytest
 
 from faultless.approval import ApprovalStore, Content
 from faultless.contract import FaultKind
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 from tests.servers.gmail.conftest import StartGmail, answer_of, approve, fault_of, verdict
 from tests.servers.gmail.fake import FakeGmail, Trouble
 from tests.servers.gmail.fake.account import Stored

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 from tests.servers.gmail.conftest import fault_of, verdict
 from tests.servers.gmail.fake import FakeGmail, mime
 

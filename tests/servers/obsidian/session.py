@@ -10,10 +10,10 @@ from mcp import Client
 
 from faultless.contract import Fault
 from faultless.contract.reader import read
-from faultless.kit.testing import connect
 from faultless.servers.obsidian.settings import Settings
 from faultless.servers.obsidian.toolset import offer
 from faultless.servers.obsidian.vault import Vault
+from faultless.testing import connect
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "vault"
 

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from faultless.contract import Fault, FaultKind
-from faultless.kit.testing import WireClient
 from faultless.servers.obsidian import files
 from faultless.servers.obsidian.inputs import MoveNote, Operation, PatchNote, ReadNote, TargetKind, WriteNote
 from faultless.servers.obsidian.moving import move_note
@@ -24,6 +23,7 @@ from faultless.servers.obsidian.note import version_of
 from faultless.servers.obsidian.settings import Settings
 from faultless.servers.obsidian.store import Journal, Rename, Rewrite, Transaction, Trash
 from faultless.servers.obsidian.vault import Vault
+from faultless.testing import WireClient
 from tests.servers.obsidian.session import Session, snapshot
 
 HERE = Path(__file__).parent

@@ -13,8 +13,8 @@ from faultless.cli.lookup import load
 from faultless.cli.options import ServerCommand, settings_options
 from faultless.contract import Fault, FaultKind
 from faultless.contract.reader import read
-from faultless.kit.testing import ERAS, Era, WireClient, connect, golden
 from faultless.kit.toolset import Toolset
+from faultless.testing import ERAS, Era, WireClient, connect, golden
 from tests.servers.obsidian.session import copy_example
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -18,11 +18,11 @@ import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp.shared.exceptions import MCPError
 
-from faultless.kit.testing import WireClient, connect
 from faultless.servers.pytest.execution import Project
 from faultless.servers.pytest.interpreter import Surroundings
 from faultless.servers.pytest.settings import Settings
 from faultless.servers.pytest.toolset import make_toolset
+from faultless.testing import WireClient, connect
 from tests.waiting import wait_until
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 from tests.servers.pytest.conftest import (
     LIGHT,
     Answer,

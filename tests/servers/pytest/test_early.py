@@ -15,8 +15,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from faultless.kit.testing import WireClient
 from faultless.servers.pytest import doctor
+from faultless.testing import WireClient
 from tests.servers.pytest.conftest import (
     LIGHT,
     Answer,

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 from tests.servers.pytest.conftest import (
     EXAMPLES,
     LIGHT,

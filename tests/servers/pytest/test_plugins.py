@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import faultless
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 from tests.servers.pytest.conftest import LIGHT, WireServer, WriteProject, serving_command, start_of
 
 pytestmark = pytest.mark.heavy

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 from tests.servers.pytest.conftest import LIGHT, WireServer, serving_command, start_of
 from tests.servers.pytest.test_battery import ask_plain, read
 

@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
-from faultless.kit.testing import ERAS, Era, WireClient, golden
+from faultless.testing import ERAS, Era, WireClient, golden
 from tests.servers.pytest.conftest import (
     EXAMPLES,
     LIGHT,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from faultless.contract import read
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 
 COMMAND = [sys.executable, "-P", "-m", "faultless", "serve", "symbolic"]
 Ask = Callable[..., dict[str, Any]]

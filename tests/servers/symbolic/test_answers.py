@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from faultless.contract.reader import read
-from faultless.kit.testing import WireClient, golden
+from faultless.testing import WireClient, golden
 from tests.servers.symbolic.conftest import COMMAND, Ask
 from tests.servers.symbolic.pasted import fails, fails_as_a_test
 

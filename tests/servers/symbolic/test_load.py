@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from faultless.contract import read
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 from tests.servers.symbolic.conftest import COMMAND
 from tests.servers.symbolic.random_code import write_request
 from tests.servers.waiting import is_waiting

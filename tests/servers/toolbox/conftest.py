@@ -15,9 +15,9 @@ from mcp import Client, MCPError
 from pydantic import TypeAdapter
 
 from faultless.kit.server import Faults
-from faultless.kit.testing import DEADLINE_SECONDS, Era, WireClient, connect
 from faultless.servers.toolbox.settings import Settings
 from faultless.servers.toolbox.toolset import build_toolset
+from faultless.testing import DEADLINE_SECONDS, Era, WireClient, connect
 
 HERE = Path(__file__).parent
 SPECIMEN = HERE / "specimen"

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from faultless.contract import read
-from faultless.kit.testing import ERAS, Era, WireClient
+from faultless.testing import ERAS, Era, WireClient
 from tests.servers.toolbox.cases import ARGUMENTS, CASES, MISSING, Case
 from tests.servers.toolbox.conftest import TOKEN, in_memory
 

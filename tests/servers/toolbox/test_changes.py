@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from faultless.kit.testing import ERAS, Era
+from faultless.testing import ERAS, Era
 from tests.servers.toolbox.conftest import Serve, in_memory
 
 SCRIPT = "#!/bin/sh\n# @tool Say {word}\necho {word}\n"

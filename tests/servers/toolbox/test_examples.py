@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from faultless.kit.testing import ERAS, Era
+from faultless.testing import ERAS, Era
 from tests.servers.toolbox.conftest import in_memory
 from tests.servers.toolbox.test_commands import EXAMPLES
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from faultless.contract import FaultKind, read
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 
 HOSTILE = {
     "single quotes": "it's 'quoted'",

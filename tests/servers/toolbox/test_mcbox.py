@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from faultless.kit import log
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 from tests.servers.toolbox.conftest import HERE, environment, in_memory, serve_command
 
 TEN_TOOLS = HERE / "mcbox_folder"

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict
 
 import pytest
 
-from faultless.servers.toolbox.python_file import read_docstring
+from faultless.kit.docstrings import read_docstring
 from faultless.servers.toolbox.worker.functions import Unsupported, dump, plan
 from tests.servers.toolbox.conftest import in_memory
 
@@ -110,7 +110,7 @@ DOCSTRINGS = {
 
 @pytest.mark.parametrize("style", DOCSTRINGS)
 def test_docstrings_describe_parameters_in_three_styles(style: str) -> None:
-    found = read_docstring(DOCSTRINGS[style])
+    found = read_docstring(DOCSTRINGS[style], has_directives=True)
     assert found.description == "Do it.\n\nMore."
     assert found.parameters == {"a": "The first of two", "b": "The second"}
     assert found.directives == [("readonly", "")]

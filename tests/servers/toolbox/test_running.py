@@ -11,7 +11,7 @@ import psutil
 import pytest
 from anyio import to_thread
 
-from faultless.kit.testing import WireClient
+from faultless.testing import WireClient
 from tests.servers.toolbox.conftest import Serve, in_memory
 
 MEETING = """#!/bin/sh

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from faultless.contract import Fault, FaultKind
-from faultless.kit.testing import WireClient
 from faultless.servers.toolbox.sandbox import build_sandbox
+from faultless.testing import WireClient
 from tests.servers.toolbox.conftest import environment, in_memory, serve_command
 
 needs_bubblewrap = pytest.mark.skipif(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from faultless.kit.testing import INITIALIZE, WireClient
+from faultless.testing import INITIALIZE, WireClient
 from tests.servers.toolbox.conftest import environment, serve_command
 
 TOOLS = {

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import inspect
-import re
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from faultless.contract import Fault
+from faultless.kit.docstrings import read_docstring
 from faultless.servers.toolbox.definition import (
     JSON,
     TEXT,
@@ -28,15 +27,6 @@ if TYPE_CHECKING:
 
 # Of the directives only these make sense for a function.
 _ALLOWED = frozenset({"timeout", "readonly", "idempotent", "destructive", "openworld", "env", "group"})
-_SECTION = re.compile(
-    r"(args|arguments|parameters|params|returns?|raises|yields|examples?|notes?)\s*:?", re.IGNORECASE
-)
-_PARAMETER_SECTIONS = frozenset({"args", "arguments", "parameters", "params"})
-_GOOGLE = re.compile(r"\*{0,2}(?P<name>\w+)\s*(?:\([^)]*\))?\s*:\s*(?P<text>.*)")
-_NUMPY = re.compile(r"(?P<name>\w+)\s*(?::.*)?")
-_SPHINX = re.compile(r":param\s+(?:[^:]*\s)?(?P<name>\w+)\s*:\s*(?P<text>.*)")
-_FIELD = re.compile(r":(returns?|rtype|raises|type)\b.*")
-_DIRECTIVE = re.compile(r"@(?P<word>[a-z][\w-]*)\s*(?P<text>.*)")
 
 
 async def load_python(path: Path, describe: Callable[[Path], Awaitable[dict[str, Any]]]) -> Loaded:
@@ -88,7 +78,7 @@ def read_module_env(path: Path) -> tuple[str, ...]:
     ]
     reader = Reader(path.parent)
     for holder in holders:
-        for word, text in read_docstring(ast.get_docstring(holder) or "").directives:
+        for word, text in read_docstring(ast.get_docstring(holder) or "", has_directives=True).directives:
             if word == "env":
                 reader.take(word, text)
     return reader.traits.env
@@ -121,7 +111,7 @@ def _define_all(path: Path, description: dict[str, Any], loaded: Loaded) -> None
 
 
 def _define(path: Path, entry: dict[str, Any], shared: Traits) -> Definition:
-    docstring = read_docstring(entry["doc"])
+    docstring = read_docstring(entry["doc"], has_directives=True)
     schema = entry["input_schema"]
     for name, rule in schema["properties"].items():
         if docstring.parameters.get(name):
@@ -142,61 +132,10 @@ def _define(path: Path, entry: dict[str, Any], shared: Traits) -> Definition:
 
 def _read_directives(path: Path, text: str, start: Traits) -> Traits:
     reader = Reader(path.parent, start)
-    for word, rest in read_docstring(text).directives:
+    for word, rest in read_docstring(text, has_directives=True).directives:
         if word not in _ALLOWED:
             raise BrokenDefinitionError(
                 f"@{word} is not for functions; these are: {', '.join(sorted(_ALLOWED))}"
             )
         reader.take(word, rest)
     return reader.traits
-
-
-@dataclass
-class Docstring:
-    description: str = ""
-    parameters: dict[str, str] = field(default_factory=dict)
-    directives: list[tuple[str, str]] = field(default_factory=list)
-
-
-def read_docstring(text: str) -> Docstring:
-    """Google, NumPy and Sphinx styles; what is in none of them is the description."""
-    found = Docstring()
-    prose: list[str] = []
-    section, last = "", ""
-    for line in inspect.cleandoc(text).splitlines():
-        words = line.strip()
-        if match := _DIRECTIVE.fullmatch(words):
-            found.directives.append((match["word"], match["text"].strip()))
-        elif not line.startswith((" ", "\t")) and _SECTION.fullmatch(words):
-            section, last = words.rstrip(": ").lower(), ""
-        elif match := _SPHINX.fullmatch(words):
-            section, last = "params", match["name"]
-            found.parameters[last] = match["text"].strip()
-        elif _FIELD.fullmatch(words):
-            section, last = "other", ""
-        elif section in _PARAMETER_SECTIONS:
-            last = _read_entry(found, line, last)
-        elif not section:
-            prose.append(line)
-    found.description = "\n".join(prose).strip()
-    return found
-
-
-def _read_entry(found: Docstring, line: str, last: str) -> str:
-    """One line of a section of parameters; returns the parameter that the next line may continue."""
-    words = line.strip()
-    if not words or set(words) == {"-"}:
-        return last
-    if not line.startswith((" ", "\t")):
-        match = _NUMPY.fullmatch(words)
-        if match:
-            found.parameters.setdefault(match["name"], "")
-        return match["name"] if match else last
-    match = _GOOGLE.fullmatch(words)
-    # A NumPy entry has nothing beside its name, so what is below it continues it.
-    if match and (not last or found.parameters[last]):
-        found.parameters[match["name"]] = match["text"].strip()
-        return match["name"]
-    if last:
-        found.parameters[last] = f"{found.parameters[last]} {words}".strip()
-    return last

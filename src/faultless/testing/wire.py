@@ -1,4 +1,4 @@
-"""Public helpers for testing a toolset: in memory, on the wire, and against golden files."""
+"""A real server process and raw lines."""
 
 from __future__ import annotations
 
@@ -7,20 +7,14 @@ import os
 import select
 import subprocess
 import time
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from faultless.contract import Json
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
-
-    from mcp import Client
-
-    from faultless.kit.server import Faults
-    from faultless.kit.toolset import Toolset
 
 Era: TypeAlias = Literal["handshake", "modern"]
 ERAS: tuple[Era, ...] = ("handshake", "modern")
@@ -36,20 +30,6 @@ INITIALIZE: dict[str, Json] = {
     "capabilities": {},
     "clientInfo": {"name": "wire-test", "version": "1"},
 }
-
-
-@asynccontextmanager
-async def connect(
-    toolset: Toolset, era: Era = "handshake", *, faults: Faults = "native", debug: bool = False
-) -> AsyncIterator[Client]:
-    """An `mcp.Client` talking to the toolset in this process."""
-    from mcp import Client  # noqa: PLC0415 - the client half of the SDK is needed by tests only
-
-    from faultless.kit.server import Boundary  # noqa: PLC0415 - as above
-
-    mode = "legacy" if era == "handshake" else "2026-07-28"
-    async with Client(Boundary(toolset, faults=faults, debug=debug).server, mode=mode) as client:
-        yield client
 
 
 class WireClient:
@@ -182,26 +162,3 @@ class WireClient:
         chunk = os.read(self.process.stderr.fileno(), 65536)
         self._stderr += chunk
         return bool(chunk)
-
-
-def golden(path: Path, value: Json) -> None:
-    """Hold a value against a file; FAULTLESS_UPDATE_GOLDEN=1 writes it instead."""
-    text = json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
-    if os.environ.get("FAULTLESS_UPDATE_GOLDEN") == "1":
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        return
-    if not path.exists():
-        raise AssertionError(
-            f"{path.name} does not exist; run with FAULTLESS_UPDATE_GOLDEN=1 and read what it wrote"
-        )
-    kept = path.read_text(encoding="utf-8")
-    if text != kept:
-        import difflib  # noqa: PLC0415 - only on failure
-
-        difference = "".join(
-            difflib.unified_diff(kept.splitlines(True), text.splitlines(True), "golden", "now")
-        )
-        raise AssertionError(
-            f"{path.name} differs; FAULTLESS_UPDATE_GOLDEN=1 accepts the change\n{difference}"
-        )
