@@ -110,6 +110,8 @@ OPENINGS = {
     "markdown heading": r"(?i)\s*#+ [^\n]*\b(failed|failure|error)\b",
     "error prose": r"(?i)\s*\W{0,3}((?!the |an? |no )\w+ )?(error|fatal|failure|failed)\b[^\n:]{0,60}:",
     "exception prose": r"\s*\w*(Error|Exception)(\(|:)",
+    "occurrence": r"(?i)\s*(an? (\w+ )?error (has )?occurred|something went wrong)\b",
+    "refusal": r"(?i)\s*(access|permission) denied\b",
     "apology": r"(?i)\s*((failed|unable) to|could not|cannot|can't) \w+",
 }
 
