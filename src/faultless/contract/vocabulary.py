@@ -53,7 +53,9 @@ _PROGRAM = r"(browser|chrome|chromium|firefox|webkit|executable|binary)"
 _QUOTED = r"""["'`(][^"'`)]{1,80}["'`)]"""
 _FAILED_TO = r"(could(n.t| not)|cannot|can.t|unable to|failed to)"
 _BE = r"( is| are| was| were| has been)?"
-_SYNTAXES = r"(json|yaml|xml|toml|csv|html|syntax|regex|regular expression|xpath|jsonpath|base64|utf-?8)"
+_SYNTAXES = (
+    r"(json|yaml|xml|toml|csv|html|pdf|zip|syntax|regex|regular expression|xpath|jsonpath|base64|utf-?8)"
+)
 _LOGIN = r"(access token|token|credential|password|\w*api[ _-]?key|\w+_token)s?"
 
 # Phrases are tried from the top.
@@ -83,13 +85,16 @@ VOCABULARY = (
             r"\bvalidation errors? for\b|\binput validation\b",
             r"\binvalid (param|argument|input|value)",
             r"\bmissing (a )?required\b|\brequired (argument|parameter|property|field)",
+            r"\b(invalid_type|invalid_enum_value|unrecognized_keys)\b",
         ),
         loosely=(
             r"\b(is|are) required\b|\bplease (specify|provide|supply)\b",
             r"\bmust (not )?(be|have|contain|point|start|end|match|specify|provide|include|use)\b",
             r"\b(cannot|can.t|must not|should not|may not) (be|start|end) ",
             r"\bno (\S+ ){1,4}(provided|specified|given|supplied|set|selected)\b",
-            r"\binvalid \w|\bnot (a )?valid\b|\bout of (range|bounds)\b|\bmutually exclusive\b",
+            r"\binvalid \w|\bnot (a )?valid\b|(?<!index )\bout of (range|bounds)\b|\bmutually exclusive\b",
+            r"\bambiguous\b|\bmore specific\b|\bcould not convert\b|\bunrecogni[sz]ed \w",
+            r"\b(empty|blank) (\w+ ){0,2}(query|command|string|input|name|value|path|argument|parameter)\b",
             r"\bcannot (specify|combine|use) .{0,60}\b(both|together|simultaneously|with)\b",
             r"\bexpected\b.{0,60}\b(got|received|but)\b|\bunexpected (argument|parameter|option|field)",
             r"\bunknown (?!error|reason|exception|failure|issue|cause)\w",
@@ -101,6 +106,7 @@ VOCABULARY = (
         FaultKind.USAGE_ERROR,
         names="usage invalid_usage",
         phrases=(r"^usage:|\bunrecognized arguments\b",),
+        loosely=(r"\b(call|run|use|open|create|start|load|connect) (\S+ ){0,4}first\b",),
     ),
     Said(
         FaultKind.APPROVAL_REQUIRED,
@@ -108,7 +114,8 @@ VOCABULARY = (
         phrases=(
             r"\b(requires?|needs?|awaiting|pending|without) (\w+ )?(approval|confirmation)\b",
             r"\b(approval|confirmation) (is )?required\b|\bmust be (approved|confirmed)\b",
-            r"\b(set|pass|with) \W?confirm(ed|ation)?\W{1,3}true\b",
+            r"\b(set|pass|with) \W?confirm(ed|ation)?\W{1,3}true\b|\bconfirm must be set to true\b",
+            r"\bconfirmation\b.{0,30}\b(does not match|mismatch|missing|failed)\b",
         ),
     ),
     Said(
@@ -137,6 +144,8 @@ VOCABULARY = (
             r"\b(please|must) (be )?(log|sign|logged|signed) in\b|\bre-?auth",
             r"\bauthenticat\w+ (has |is )?(failed|required|error|expired)\b",
             r"\blogin (required|expired|failed)\b|\baccess denied for user\b",
+            rf"\brequires? (an? )?(\w+ )?(authentication|login|{_LOGIN})\b",
+            rf"\b{_FAILED_TO} \w+ (\w+ )?credentials\b",
             rf"\b(invalid|expired|missing|revoked|wrong|incorrect|no)( \w+){{0,2}} {_LOGIN}\b",
             rf"\b{_LOGIN}( \w+){{0,3}} (expired|revoked|invalid|missing|required|not (set|provided|found))\b",
         ),
@@ -153,7 +162,8 @@ VOCABULARY = (
             r"\bnot (in|on) (the |your )?(allow|white|safe)[ -]?list\b|\b(path|directory) traversal\b",
             r"\bread-?only\b",
             r"\bnot (allowed|permitted|authori[sz]ed)\b",
-            r"\binsufficient (scope|permission|privilege)",
+            r"\b(no|lacks?|without|insufficient|missing|not have)( \w+){0,2} (scope|permission|privilege)",
+            r"\b(dangerous|unsafe|malicious)\b.{0,40}\b(detected|rejected|refused)\b|\b(is|are) disabled\b",
             r"\boutside (of )?(the |its )?(\w+ )?(allowed|root|vault|workspace|sandbox|director)",
             r"\bdisallow(ed|s)?\b|\bprohibit(ed|s)\b|\bviolat(es|ed|ing|ion)\b.{0,40}\bpolic(y|ies)\b",
             r"\bpolic(y|ies)\b.{0,60}\b(forbids?|den(y|ies|ied)|blocks?|refus(es|ed)|does not allow)\b",
@@ -164,7 +174,7 @@ VOCABULARY = (
         FaultKind.TIMEOUT,
         names="timed_out deadline_exceeded etimedout request_timeout gateway_timeout",
         numbers="408 504",
-        phrases=(r"\btime[d]?[ -]?out\b|\bdeadline (exceeded|passed)\b|\btook too long\b",),
+        phrases=(r"\btimed?[ -]?out\b(?!=)|\bdeadline (exceeded|passed)\b|\btook too long\b",),
         vaguely="-32001",
     ),
     Said(
@@ -185,7 +195,7 @@ VOCABULARY = (
             r"\bplaywright install\b",
             rf"\btool {_NAME} (was |is )?not found\b.{{0,40}}\binstall",
             r"\b(is|are) not installed\b|\bnot (found )?(in|on) (the |your |\$)?(system )?path\b",
-            r"\binstalled and (in|on) (the |your )?path\b",
+            r"\binstalled and (in|on) (the |your )?path\b|\bconnection refused\b|\beconnrefused\b",
             r"\b(not|no \w+)( was| is)? found\b.{0,40}\b(please|either|must|to) install\b",
             r"\b\w*sh: (line )?(\d+: )?\S+: not found\b|\binternal or external command\b",
         ),
@@ -198,12 +208,13 @@ VOCABULARY = (
         phrases=(
             r"\bconnection (was |is )?(refused|reset|closed|lost|failed|error|issue|problem|aborted)\b",
             rf"\b{_FAILED_TO} (connect|reach|establish)\b",
-            r"\bunavailable\b|\bnot available\b|\bunreachable\b|\becon(nrefused|nreset|naborted)\b",
+            r"\bunavailable\b|\bnot available\b|\bunreachable\b|\becon(nreset|naborted)\b",
             r"\benotfound\b|\beai_again\b|\bgetaddrinfo\b|\bname or service not known\b",
             r"\b(connect|connection)error\b|\bconnection attempts? failed\b|\bmax retries exceeded\b",
             r"\bfetch failed\b|\bsocket hang up\b|\bno route to host\b|\bnetwork ?error\b",
             r"\bnetwork is down\b|\bnot connected\b|\bno (active |open )?connection\b|\bneed to connect\b",
             r"\b(is|are) not running\b|\bis the .{1,40}\brunning\b|\bnot (been )?configured\b",
+            r"\b(environment|env) (variable|var)s?\b|\bconnection to .{1,60} (failed|lost|closed)\b",
             r"\berr_(name_not_resolved|connection_\w+|internet_disconnected|address_unreachable)\b",
             rf"\b{_FAILED_TO} resolve (the )?host",
             r"\bfailed to (spawn|start)\b|\bno module named\b|\bname resolution\b",
@@ -227,6 +238,7 @@ VOCABULARY = (
             r"\bmethod not found\b|\bdoes(n.t| not) support\b|\bonly (\S+ ){1,4}(is|are) supported\b",
             r"\b(unknown|unrecogni[sz]ed) (file )?(format|type|extension|encoding|language)\b",
         ),
+        loosely=(r"\bsupported (formats|types|extensions|languages)\b",),
     ),
     Said(
         FaultKind.NOT_FOUND,
@@ -250,10 +262,10 @@ VOCABULARY = (
         ),
         numbers="409 412",
         phrases=(
-            r"\balready (exists?|in use|taken|registered|defined|present)\b|\bconflict",
+            r"\balready (exists?|in use|taken|registered|defined|present|running)\b|\bconflict",
             r"\b(changed|modified) since\b|\bstale\b|\bduplicate (key|entry|value|name|id)\b",
-            r"\bunique (constraint|violation)\b|\b(directory|folder) (is )?not empty\b",
-            r"\bwould be overwritten\b|\bout of date\b",
+            r"\bunique (constraint|violation)\b|\b(directory|folder) (is )?not empty\b|\bhash mismatch\b",
+            r"\bwould be overwritten\b|\bout of date\b|\bfile exists\b",
         ),
     ),
     Said(
@@ -264,7 +276,7 @@ VOCABULARY = (
             r"\b(syntax|parser?|parsing|decode|decoding) ?error\b|\b(error|while|failed) parsing\b",
             rf"\b{_FAILED_TO} (parse|decode)\b|\b(invalid|not (a )?valid) {_SYNTAXES}\b|\bmalformed\b",
             r"\bunexpected (token|character|end of|eof)\b|\bunterminated\b|\bexpecting value\b",
-            r"\bcorrupt(ed)?\b|\bnot a (zip file|database)\b",
+            r"\bcorrupt(ed)?\b|\bnot a (zip file|database)\b|\bno closing quot",
         ),
     ),
     Said(
