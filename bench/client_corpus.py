@@ -1,8 +1,8 @@
-"""Real answers of public servers, as they came off the wire; spec/vectors/corpus-*.jsonl holds them with their labels.
+"""Real answers of public servers, as they came off the wire, and how the reader did on them.
 
-`python -m bench client_corpus` installs every server of client_corpus.toml, makes its calls, and writes what came
-back below .bench/corpus/answers/. An answer that has stayed the same keeps its label; any other has `reads: null`
-until a person has written what it is, and only then goes into spec/vectors/.
+`python -m bench client_corpus` installs every server of client_corpus.toml, makes its calls, and writes what
+came back below .bench/corpus/answers/. An answer that has stayed the same keeps its label; any other has
+`reads: null` until a person has written what it is, and only then goes into spec/vectors/corpus-*.jsonl.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ HOME = PEERS / "corpus"
 VECTORS = ROOT / "spec" / "vectors"
 DEADLINE_SECONDS = 60.0
 LONGEST_ANSWER = 20_000
+CORPORA = ("first", "second", "third")
+"""In the order in which they were collected."""
 FOLDER, PROGRAMS = "/data", "/opt/server"
 """What stands in an answer for the working folder and for where the server is installed."""
 
@@ -39,7 +41,7 @@ class Specimen:
     command: list[str]
     """A program of the package, and its words."""
     corpus: str
-    """`tables` were written from, or `held-out`."""
+    """One of CORPORA."""
     calls: list[list[Any]]
     """A name for the call, the tool, its arguments."""
     files: dict[str, str] = field(default_factory=dict)
@@ -83,7 +85,9 @@ def install(specimen: Specimen) -> None:
         subprocess.run(command, check=True, env=os.environ | skipped)
     else:
         uv = str(Path(sys.executable).with_name("uv"))
-        subprocess.run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, specimen.home], check=True)
+        subprocess.run(
+            [uv, "venv", "--quiet", "--clear", "--python", sys.executable, specimen.home], check=True
+        )
         python = str(specimen.programs / "python")
         packages = [specimen.package, *specimen.beside]
         subprocess.run([uv, "pip", "install", "--quiet", "--python", python, *packages], check=True)
@@ -169,8 +173,17 @@ def load_vectors(corpus: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
+def summarise(corpus: str) -> list[str]:
+    """A row of the table of figures: what came out right when the set was first read, and what does now."""
+    vectors = load_vectors(corpus)
+    servers = len({vector["server"] for vector in vectors})
+    good = sum(vector["reads"] == "verdict" for vector in vectors)
+    figures = [sum(mark not in vector for vector in vectors) / len(vectors) for mark in ("first_read", "gap")]
+    return [corpus, f"{len(vectors)} of {servers}", str(good), *(f"{figure:.1%}" for figure in figures)]
+
+
 def main() -> None:
-    for corpus in ("tables", "held-out"):
+    for corpus in CORPORA:
         labelled = {vector["id"]: vector for vector in load_vectors(corpus)}
         answers = []
         for specimen in load_specimens():
@@ -178,9 +191,9 @@ def main() -> None:
                 install(specimen)
                 answers += collect(specimen)
         for answer in answers:
-            known = labelled.get(answer["id"])
-            if known and known["wire"] == answer["wire"]:
-                answer |= known
+            known = labelled.get(answer["id"], answer)
+            if known["wire"] == answer["wire"]:
+                answer.update(known)
         changed = [answer["id"] for answer in answers if answer["reads"] is None]
         path = HOME / "answers" / f"corpus-{corpus}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -49,6 +49,13 @@ def test_the_pack_is_large_and_a_third_of_it_was_written_without_knowing_the_rea
     assert len(blind) * 3 >= len(written)
 
 
+def test_the_corpus_is_large_and_nearly_all_of_it_is_read_right() -> None:
+    corpus = [vector for vector in VECTORS if "server" in vector]
+    assert len(corpus) >= 150
+    assert len({vector["server"] for vector in corpus}) >= 20
+    assert sum("gap" in vector for vector in corpus) <= 0.05 * len(corpus)
+
+
 def test_the_schema_takes_what_a_new_server_writes_and_refuses_what_it_does_not() -> None:
     schema = jsonschema_rs.validator_for(json.loads((SPEC / "fault.schema.json").read_text()))
     written = [

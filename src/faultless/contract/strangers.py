@@ -215,6 +215,7 @@ def read_coded(payload: dict[str, Json]) -> Fault | None:
     return Fault(
         _CODES[code],
         clean(message) or _SILENT,
+        hint=_NEXT_MOVES.get(_CODES[code]),
         details=make_portable_object(known),
         retry_after_seconds=wait,
         origin="peer",

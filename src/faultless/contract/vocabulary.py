@@ -53,6 +53,7 @@ _PROGRAM = r"(browser|chrome|chromium|firefox|webkit|executable|binary)"
 _QUOTED = r"""["'`(][^"'`)]{1,80}["'`)]"""
 _FAILED_TO = r"(could(n.t| not)|cannot|can.t|unable to|failed to)"
 _BE = r"( is| are| was| were| has been)?"
+_FORMAT = r"(format|type|extension|encoding|language)"
 _SYNTAXES = (
     r"(json|yaml|xml|toml|csv|html|pdf|zip|syntax|regex|regular expression|xpath|jsonpath|base64|utf-?8)"
 )
@@ -88,11 +89,12 @@ VOCABULARY = (
             r"\b(invalid_type|invalid_enum_value|unrecognized_keys)\b",
         ),
         loosely=(
-            r"\b(is|are) required\b|\bplease (specify|provide|supply)\b",
+            r"\b(is|are) required\b|\w required\b|\bplease (specify|provide|supply)\b",
             r"\bmust (not )?(be|have|contain|point|start|end|match|specify|provide|include|use)\b",
             r"\b(cannot|can.t|must not|should not|may not) (be|start|end) ",
             r"\bno (\S+ ){1,4}(provided|specified|given|supplied|set|selected)\b",
-            r"\binvalid \w|\bnot (a )?valid\b|(?<!index )\bout of (range|bounds)\b|\bmutually exclusive\b",
+            r"\binvalid \w|\b(is|are) invalid\b|\bnot (a )?valid\b|\bmutually exclusive\b",
+            r"(?<!index )\bout of (range|bounds)\b",
             r"\bambiguous\b|\bmore specific\b|\bcould not convert\b|\bunrecogni[sz]ed \w",
             r"\b(empty|blank) (\w+ ){0,2}(query|command|string|input|name|value|path|argument|parameter)\b",
             r"\bcannot (specify|combine|use) .{0,60}\b(both|together|simultaneously|with)\b",
@@ -236,7 +238,7 @@ VOCABULARY = (
         phrases=(
             r"\bnot (yet |currently )?(implemented|supported)\b|\bunsupported\b",
             r"\bmethod not found\b|\bdoes(n.t| not) support\b|\bonly (\S+ ){1,4}(is|are) supported\b",
-            r"\b(unknown|unrecogni[sz]ed) (file )?(format|type|extension|encoding|language)\b",
+            rf"\b(unknown|unrecogni[sz]ed) (file )?{_FORMAT}\b",
         ),
         loosely=(r"\bsupported (formats|types|extensions|languages)\b",),
     ),
@@ -248,6 +250,7 @@ VOCABULARY = (
             r"\bnot found\b|\bno such\b|\bdoes(n.t| not) exist\b",
             rf"\b{_FAILED_TO} (find|locate)\b|\bnonexistent\b|\b(cannot|could not) be (found|located)\b",
             rf"\bno (\S+ ){{1,4}}{_BE}(found|matched)\b|\bno (\S+ ){{1,3}}match(es|ing)?\b",
+            r"\bno (\S+ ){1,6}exists?\b",
             r"\bunknown (column|table|database|collection|index|resource|key|id|user|project|branch|file)\b",
             r"\bnot a git repository\b",
             r"\bdid not (match any|resolve)\b|\b(unknown|bad|ambiguous argument|invalid) revision\b",
