@@ -145,10 +145,9 @@ def test_a_call_that_takes_too_long_is_cancelled(tmp_path: Path) -> None:
     assert "no answer within 5 s" in finished.stderr
 
 
-@pytest.mark.parametrize("seconds", ["nan", "inf", "-inf", "-1", "0"])
-@pytest.mark.parametrize("flag", ["--cancel-after", "--timeout"])
-def test_a_time_that_cannot_pass_is_refused_at_its_option(flag: str, seconds: str) -> None:
-    finished = faultless("call", "--command", "no-such-server", flag, seconds, "hello")
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-1"])
+def test_a_time_that_cannot_pass_is_refused_at_its_option(seconds: str) -> None:
+    finished = faultless("call", "--command", "no-such-server", "--timeout", seconds, "hello")
     assert finished.returncode == 2
     assert "Invalid value for '--cancel-after' / '--timeout'" in finished.stderr
 

@@ -359,7 +359,7 @@ def _open_portal(entering: ExitStack) -> BlockingPortal:
     thread.start()
     portal = opened.result()
     entering.callback(thread.join)
-    entering.callback(portal.call, portal.stop)
+    entering.callback(lambda: portal.call(portal.stop))
     return portal
 
 
