@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from bench.client_corpus import CORPORA, summarise
+from bench.figures import table
 from bench.peers import PEERS, ROOT, environment
 from faultless.client import Client, RetryPolicy
 from faultless.contract import Fault
@@ -37,6 +39,24 @@ INTRODUCTION = """\
 # Public servers
 
 <!-- Written by `python -m bench client_servers`; run that instead of editing. -->
+
+{corpora}
+A set is labelled by hand before the reader sees it: is it a fault at all, how sure can one be, and which
+kind would a person give. Right means the certainty and the kind, or another kind that the label allows
+(about a quarter of the faults have one: an unknown time zone is a bad argument to one person, and not found
+to another). *At first* is the share that came out right when the set was read for the first time: the first
+with the tables as they were before it, each later one with tables that had seen only the sets before. *Now*
+is the share today; what is still wrong says so in its vector (`gap`), and what was wrong at first as well
+(`first_read`). No good answer was ever raised as a fault. Nothing follows from prose (no retry, no
+fallback, no outcome), so a wrong kind misleads a person, not the client.
+
+The answers are vectors in [spec/vectors](../../spec/README.md), tested with every change. To collect them
+again: `python -m bench client_corpus`. It installs each server below `.bench/`, in an environment of its
+own, makes the calls of `bench/client_corpus.toml`, and keeps the label of every answer that has not
+changed; paths are replaced, no account is used, and most services these servers speak to could not be
+reached.
+
+## Five of them, call by call
 
 What five public servers answered to the same calls, and what the client made of it. "Unchecked" is the
 bad argument sent past the client's own check, to see what the server says; with the check on, every one of
@@ -228,10 +248,12 @@ def render(found: list[Findings]) -> str:
 
 
 def _list_lines(found: list[Findings]) -> list[str]:
-    lines = [INTRODUCTION]
+    head = ["set", "answers, of servers", "good ones", "right at first", "right now"]
+    figures = table("What the reader made of real answers", head, [summarise(name) for name in CORPORA])
+    lines = [INTRODUCTION.format(corpora=figures)]
     for findings in found:
         server = findings.server
-        lines += [f"## {server.name} {server.version}, `{server.tool}`", ""]
+        lines += [f"### {server.name} {server.version}, `{server.tool}`", ""]
         lines += ["| call | what it answered | what the client made of it |", "|---|---|---|"]
         lines += [f"| {row.case} | `{row.answered}` | {row.made} |" for row in findings.rows]
         lines.append("")

@@ -104,7 +104,7 @@ class Settings:
     tag: tuple[str, ...] = option((), "What it is about.")
     strict: bool = option(False, "Be strict.", renamed_from=("--severe",))
     broken: bool = option(False, "Do not start.")
-    timeout: float | None = option(None, "Shadowed by the call's own.")
+    timeout: float | None = option(None, "Not the call's own.")
 
 
 def build_toolset(settings: Settings) -> Toolset:

@@ -134,14 +134,22 @@ def test_options_of_the_server_are_passed_on(tmp_path: Path) -> None:
     received = json.loads(finished.stdout)["result"]["structuredContent"]["received"]
     assert received["root"] == str(tmp_path.resolve())
     assert (received["engine"], received["tag"], received["strict"]) == ("x y", ["1", "2"], True)
-    assert received["timeout"] is None, "--timeout belongs to the call"
+    assert received["timeout"] == 100, "a flag means to `call` what it means to `serve`"
 
 
 def test_a_call_that_takes_too_long_is_cancelled(tmp_path: Path) -> None:
-    finished = faultless("call", SERVER, "wait_forever", f"pid_file={tmp_path / 'pid'}", "--timeout", "5")
+    pid_file = f"pid_file={tmp_path / 'pid'}"
+    finished = faultless("call", SERVER, "wait_forever", pid_file, "--cancel-after", "5")
     assert finished.returncode == 2
     assert "fault: timeout" in finished.stderr
     assert "no answer within 5 s" in finished.stderr
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-1"])
+def test_a_time_that_cannot_pass_is_refused_at_its_option(seconds: str) -> None:
+    finished = faultless("call", "--command", "no-such-server", "--timeout", seconds, "hello")
+    assert finished.returncode == 2
+    assert "Invalid value for '--cancel-after' / '--timeout'" in finished.stderr
 
 
 @contextmanager

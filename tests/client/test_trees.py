@@ -210,10 +210,13 @@ if os.fork() == 0:
         print(fault.kind, flush=True)
     os._exit(0)
 os.wait()
+if os.fork() == 0:
+    sys.exit(3)
+print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
 """
 
 
-def test_a_script_that_never_leaves_its_client_ends_and_a_fork_is_told_whose_it_is() -> None:
+def test_a_script_that_never_leaves_its_client_ends_so_do_its_forks_and_they_are_told_whose_it_is() -> None:
     finished = subprocess.run(
         [sys.executable, "-c", UNCLOSED, *command("modern")],
         capture_output=True,
@@ -221,4 +224,4 @@ def test_a_script_that_never_leaves_its_client_ends_and_a_fork_is_told_whose_it_
         timeout=DEADLINE_SECONDS,
         check=True,
     )
-    assert finished.stdout.splitlines() == ["hello", "usage_error"]
+    assert finished.stdout.splitlines() == ["hello", "usage_error", "3"]

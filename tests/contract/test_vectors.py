@@ -24,19 +24,36 @@ def put_as_expected(reading: Reading, names: list[str]) -> dict[str, object]:
     return {name: certainty[name] if name in certainty else getattr(found, name, None) for name in names}
 
 
+def list_acceptable(vector: dict[str, Any]) -> list[dict[str, object]]:
+    """What may come out: as the vector says, or with another kind that a person would give as well."""
+    reads: dict[str, object] = vector["reads"]
+    return [reads, *(reads | {"kind": kind} for kind in vector.get("also", []))]
+
+
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
 def test_a_vector_reads_as_it_says(vector: dict[str, Any]) -> None:
     reading = read(vector["wire"])
     if vector["reads"] == "verdict":
         assert (reading.fault, reading.suspicion) == (None, None)
+    elif "gap" in vector:  # said, so that nobody takes it for right, and so that closing it is noticed
+        assert put_as_expected(reading, ["kind"]) == {"kind": vector["gap"]}
     else:
-        assert put_as_expected(reading, list(vector["reads"])) == vector["reads"]
+        assert put_as_expected(reading, list(vector["reads"])) in list_acceptable(vector)
 
 
 def test_the_pack_is_large_and_a_third_of_it_was_written_without_knowing_the_reader() -> None:
-    blind = [vector for vector in VECTORS if vector["author"] == "blind"]
-    assert len({vector["id"] for vector in VECTORS}) == len(VECTORS) >= 200
-    assert len(blind) * 3 >= len(VECTORS)
+    written = [vector for vector in VECTORS if "server" not in vector]
+    blind = [vector for vector in written if vector["author"] == "blind"]
+    assert len({vector["id"] for vector in VECTORS}) == len(VECTORS)
+    assert len(written) >= 200
+    assert len(blind) * 3 >= len(written)
+
+
+def test_the_corpus_is_large_and_nearly_all_of_it_is_read_right() -> None:
+    corpus = [vector for vector in VECTORS if "server" in vector]
+    assert len(corpus) >= 150
+    assert len({vector["server"] for vector in corpus}) >= 20
+    assert sum("gap" in vector for vector in corpus) <= 0.05 * len(corpus)
 
 
 def test_the_schema_takes_what_a_new_server_writes_and_refuses_what_it_does_not() -> None:

@@ -9,6 +9,7 @@ import click
 
 from faultless.cli.options import (
     ByServer,
+    Number,
     ServerCommand,
     foreign_option,
     server_command,
@@ -19,6 +20,7 @@ from faultless.kit.root import Root
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from faultless.kit.command import ServerKind
 
@@ -59,9 +61,8 @@ def make(name: str, kind: ServerKind) -> click.Command:
         words = serving_arguments(ctx, passed_on, Root(values["root"]).path)
         return _call(kind, server_command(name, words), values)
 
-    ours = _own_parameters()
-    taken = {word for parameter in ours for word in parameter.opts}
-    passed_on = [option for option in serving_options(kind) if not taken & set(option.opts)]
+    passed_on = serving_options(kind)
+    ours = _own_parameters({word for option in passed_on for word in option.opts})
     return ServerCommand(name, kind, params=[*ours, *passed_on], callback=call, help=HELP)
 
 
@@ -72,7 +73,8 @@ def make_foreign() -> click.Command:
     return click.Command("call", params=[foreign_option(), *_own_parameters()], callback=call, help=HELP)
 
 
-def _own_parameters() -> list[click.Parameter]:
+def _own_parameters(taken: AbstractSet[str] = frozenset()) -> list[click.Parameter]:
+    """Those of `call` itself; a flag that the server has means what it means to `serve`."""
     return [
         click.Argument(["tool"]),
         click.Argument(["pairs"], nargs=-1, metavar="[KEY=VALUE]..."),
@@ -81,8 +83,8 @@ def _own_parameters() -> list[click.Parameter]:
         ),
         click.Option(["--raw"], is_flag=True, help="Print the response as JSON, as it came."),
         click.Option(
-            ["--timeout"],
-            type=click.FloatRange(min=0, min_open=True),
+            [flag for flag in ("--cancel-after", "--timeout") if flag not in taken],
+            type=Number(min=0, min_open=True),
             metavar="SECONDS",
             help="Cancel the call after this.",
         ),
@@ -95,7 +97,7 @@ def _call(kind: ServerKind | None, address: Sequence[str] | str, values: dict[st
     process.get_ready()  # what will supervise the server starts while the SDK loads
     from faultless.cli import conversation  # noqa: PLC0415 - as above
 
-    asked = Asked(values["tool"], values["pairs"], values["json"], values["raw"], values["timeout"])
+    asked = Asked(values["tool"], values["pairs"], values["json"], values["raw"], values["cancel_after"])
     return conversation.call_tool(kind, conversation.Server(address, is_ours=kind is not None), asked)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from faultless.cli.lookup import require_extra
+from faultless.cli.options import Number
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -48,7 +49,7 @@ def command() -> None:
 @click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     default=300.0,
     show_default=True,
     metavar="SECONDS",

@@ -61,7 +61,7 @@ def require_extra(name: str) -> None:
     missing = entry.find_missing()
     if missing:
         raise Fault(
-            FaultKind.UNAVAILABLE,
+            FaultKind.UNSUPPORTED,  # waiting does not help
             f"the server {name} needs what is not installed: {', '.join(missing)}",
             hint=f"pip install 'faultless[{entry.extra}]'",
         )

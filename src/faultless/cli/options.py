@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import shlex
 import sys
 from pathlib import Path
@@ -21,6 +22,16 @@ if TYPE_CHECKING:
     from faultless.kit.command import Option, ServerKind
 
 FOREIGN = "--command"
+
+
+class Number(click.FloatRange):
+    """A number one can count or wait: nan is in every range, since it compares with nothing."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 - click's signature
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
 
 
 class ByServer(click.Group):
@@ -190,7 +201,7 @@ def _choose_type(hint: Any, described: Option) -> click.ParamType[Any]:  # noqa:
     if hint in {int, float}:
         low = described.at_least if described.more_than is None else described.more_than
         is_open = described.more_than is not None
-        number = click.IntRange if hint is int else click.FloatRange
+        number = click.IntRange if hint is int else Number
         return number(min=low, max=described.at_most, min_open=is_open)  # type: ignore[arg-type]  # whole for an int
     return click.STRING
 

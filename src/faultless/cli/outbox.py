@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from faultless.cli import FAULT, VERDICT
+from faultless.cli.options import Number
 from faultless.cli.outbox_display import render, visible
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def command() -> None:
 @click.option(
     "--quiet",
     "quiet_seconds",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     default=30.0,
     show_default=True,
     metavar="SECONDS",
@@ -81,7 +82,7 @@ def command() -> None:
 )
 @click.option(
     "--interval",
-    type=click.FloatRange(min=0.1),
+    type=Number(min=0.1),
     default=5.0,
     show_default=True,
     metavar="SECONDS",

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import os
 import weakref
+from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
 
 import anyio
-from anyio.from_thread import start_blocking_portal
+from anyio.from_thread import BlockingPortal
 
 from faultless.client.address import Address, Endpoint
 from faultless.client.budget import MAX_FRAME_BYTES
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from anyio.abc import TaskGroup
-    from anyio.from_thread import BlockingPortal
     from mcp.shared.dispatcher import ProgressFnT
 
     from faultless.client.calling import OnResponse, Reply
@@ -293,7 +294,7 @@ class SyncClient:
 
     def __enter__(self) -> Self:
         with ExitStack() as entering:
-            self._portal = entering.enter_context(start_blocking_portal())
+            self._portal = _open_portal(entering)
             entering.enter_context(self._portal.wrap_async_context_manager(self._client))
             self._open = entering.pop_all()
         self._owner = os.getpid()
@@ -339,6 +340,27 @@ class SyncClient:
                 hint="open a client of its own in each process",
             )
         return self._portal
+
+
+def _open_portal(entering: ExitStack) -> BlockingPortal:
+    """An event loop in a thread of its own, until the stack is closed.
+
+    Not by anyio's context manager: it is a generator, and in a fork, where the thread is not, collecting it
+    waits for that thread for ever.
+    """
+    opened: Future[BlockingPortal] = Future()
+
+    async def serve() -> None:
+        async with BlockingPortal() as portal:
+            opened.set_result(portal)
+            await portal.sleep_until_stopped()
+
+    thread = Thread(target=anyio.run, args=[serve], daemon=True)
+    thread.start()
+    portal = opened.result()
+    entering.callback(thread.join)
+    entering.callback(lambda: portal.call(portal.stop))
+    return portal
 
 
 def _close_here(opened: ExitStack, owner: int) -> None:

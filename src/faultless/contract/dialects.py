@@ -223,7 +223,7 @@ class _JsonRpcForm:
 
 def _write_error(code: int, fault: Fault, data: dict[str, Json]) -> ErrorReply:
     """The message says it all; where it cannot be taken apart again, `data.message` has the fault's own."""
-    message = _put_together(fault, data)
+    message = put_together(fault, data)
     if _take_apart(message, data) != fault.message:
         data = {**data, "message": fault.message}
     return ErrorReply(code, message, data)
@@ -278,7 +278,7 @@ class _SplitForm:
     @staticmethod
     def _write_run(fault: Fault, fields: dict[str, Json]) -> ResultReply:
         output, details = fault.details[OUTPUT], fault.details
-        said = _put_together(fault)
+        said = put_together(fault)
         texts: tuple[str, ...] = (said,)
         if isinstance(output, str) and output.strip():
             texts = (output, said)
@@ -322,7 +322,7 @@ _LEFT_OUT = " […] "
 _MENDABLE = [kind.value for kind in FaultKind if choose_split_code(kind) == INVALID_PARAMS_CODE]
 
 
-def _put_together(fault: Fault, data: dict[str, Json] | None = None) -> str:
+def put_together(fault: Fault, data: dict[str, Json] | None = None) -> str:
     """The sentence, and the hint as its last one; what is cut is the middle of the sentence."""
     sentence, hint = fault.message, fault.hint or ""
     if data is not None and _is_system_failure(data):

@@ -218,11 +218,22 @@ def _open_result(result: dict[str, Json]) -> _Envelope:
         written=read_meta(result),
         flagged=result.get("isError") is True,
         payloads=[payload for value in values for payload in _unwrap(value)],
-        rows=next((value for value in values if isinstance(value, list)), []),
+        rows=next((rows for value in values if (rows := _list_rows(value))), []),
         text="\n".join(texts),
-        marked=[block for block in blocks if block.get("type") == "error" or block.get("isError") is True],
+        marked=[block for block in blocks if _calls_itself_error(block)],
         is_empty=is_bare and not bare,
     )
+
+
+def _calls_itself_error(block: dict[str, Json]) -> bool:
+    return block.get("type") == "error" or block.get("isError") is True or block.get("error") is True
+
+
+def _list_rows(value: object) -> list[Json]:
+    """The members of an array, or of an object that has one object for each thing asked about."""
+    if is_object(value) and all(map(is_object, value.values())):
+        return list(value.values())
+    return value if isinstance(value, list) else []
 
 
 def _list_blocks(content: object) -> list[dict[str, Json]]:

@@ -66,6 +66,7 @@ RECOGNISED: dict[str, Test] = {
     "status error": lambda payload: (
         isinstance(status := payload.get("status"), str) and status.lower() == "error"
     ),
+    "result error": lambda payload: payload.get("result") == "error" and "reason" in payload,
     "success false": lambda payload: any(payload.get(name) is False for name in ("success", "ok")),
     "HTTP error": _is_http_error,
     "errors alone": _has_errors_alone,
@@ -91,6 +92,10 @@ SUSPECTED: dict[str, Test] = {
         _lists_failures(payload.get(name)) for name in ("errors", "failed", "failures")
     ),
     "failed row": _has_failed_row,
+    "error message": lambda payload: any(
+        isinstance(said := payload.get(name), str) and bool(said)
+        for name in ("error_message", "errorMessage")
+    ),
     "success with an error": lambda payload: (
         _claims_success(payload) and isinstance(error := payload.get("error"), str | dict) and bool(error)
     ),
@@ -99,7 +104,8 @@ SUSPECTED: dict[str, Test] = {
 # The keys that the tests of both tables look for: a payload with none of them is plain.
 TELLING = frozenset(
     {"content", "rate_limited", "error", "status", "status_code", "statusCode", "success", "ok", "errors"}
-    | {"retryable", "failed", "failures", "results", "items", "responses"}
+    | {"retryable", "failed", "failures", "results", "items", "responses", "reason"}
+    | {"error_message", "errorMessage"}
 )
 
 # Prose that opens like a failure; only the first lines of an answer are looked at, and no JSON.
@@ -108,8 +114,12 @@ OPENINGS = {
     "traceback": r"(?i)\s*traceback \(most recent call last\)",
     "emoji": r"\s*[❌🚫⛔🛑💥✖✗✘]",
     "markdown heading": r"(?i)\s*#+ [^\n]*\b(failed|failure|error)\b",
+    "error in doing": r"(?i)\s*error \w+ing\b|\s*error\s+-\s",
     "error prose": r"(?i)\s*\W{0,3}((?!the |an? |no )\w+ )?(error|fatal|failure|failed)\b[^\n:]{0,60}:",
     "exception prose": r"\s*\w*(Error|Exception)(\(|:)",
+    "occurrence": r"(?i)\s*(an? (\w+ )?error (has )?occurred|something went wrong)\b",
+    "refusal": r"(?i)\s*((access|permission) denied|security violation|invalid \w+|missing required \w+)\b",
+    "absence": r"(?i)\s*(not found\b|no such\b|[^\n]{1,200}\b(does not exist|doesn't exist|not found)\W*\Z)",
     "apology": r"(?i)\s*((failed|unable) to|could not|cannot|can't) \w+",
 }
 
@@ -205,6 +215,7 @@ def read_coded(payload: dict[str, Json]) -> Fault | None:
     return Fault(
         _CODES[code],
         clean(message) or _SILENT,
+        hint=_NEXT_MOVES.get(_CODES[code]),
         details=make_portable_object(known),
         retry_after_seconds=wait,
         origin="peer",

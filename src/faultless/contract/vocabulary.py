@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _FALLBACK = FaultKind.TOOL_FAILED
 _LONGEST_NAME = 60
 LONGEST_PROSE = 2000  # a reason stands at the beginning, and searching costs time
+_OPENING = 300
+"""Further on, a loose wording is more likely part of somebody's output than the reason."""
 _LARGEST_NUMBER = 99_999
 
 
@@ -36,6 +38,8 @@ class Said:
     """HTTP statuses and JSON-RPC codes."""
     phrases: tuple[str, ...] = ()
     """Regular expressions over the message, for when no name or number is known."""
+    loosely: tuple[str, ...] = ()
+    """Regular expressions over the opening of the message, for when no phrase fits either."""
     vaguely: str = ""
     """Names and numbers used for anything: they count only where no phrase fits."""
 
@@ -47,7 +51,13 @@ _NOT_INSTALLED = r"(?!.{0,40}\b(path|installed|install)\b)"
 
 _PROGRAM = r"(browser|chrome|chromium|firefox|webkit|executable|binary)"
 _QUOTED = r"""["'`(][^"'`)]{1,80}["'`)]"""
-_FAILED_TO = r"(could not|cannot|can.t|unable to|failed to)"
+_FAILED_TO = r"(could(n.t| not)|cannot|can.t|unable to|failed to)"
+_BE = r"( is| are| was| were| has been)?"
+_FORMAT = r"(format|type|extension|encoding|language)"
+_SYNTAXES = (
+    r"(json|yaml|xml|toml|csv|html|pdf|zip|syntax|regex|regular expression|xpath|jsonpath|base64|utf-?8)"
+)
+_LOGIN = r"(access token|token|credential|password|\w*api[ _-]?key|\w+_token)s?"
 
 # Phrases are tried from the top.
 VOCABULARY = (
@@ -69,13 +79,28 @@ VOCABULARY = (
         names=(
             "invalid_argument invalid_arguments invalid_parameter invalid_input bad_request "
             "bad_input missing_parameter missing_argument missing_field unprocessable_entity "
-            "schema_validation"
+            "schema_validation einval eisdir enotdir"
         ),
         numbers="-32602 422 -32020",
         phrases=(
             r"\bvalidation errors? for\b|\binput validation\b",
             r"\binvalid (param|argument|input|value)",
             r"\bmissing (a )?required\b|\brequired (argument|parameter|property|field)",
+            r"\b(invalid_type|invalid_enum_value|unrecognized_keys)\b",
+        ),
+        loosely=(
+            r"\b(is|are) required\b|\w required\b|\bplease (specify|provide|supply)\b",
+            r"\bmust (not )?(be|have|contain|point|start|end|match|specify|provide|include|use)\b",
+            r"\b(cannot|can.t|must not|should not|may not) (be|start|end) ",
+            r"\bno (\S+ ){1,4}(provided|specified|given|supplied|set|selected)\b",
+            r"\binvalid \w|\b(is|are) invalid\b|\bnot (a )?valid\b|\bmutually exclusive\b",
+            r"(?<!index )\bout of (range|bounds)\b",
+            r"\bambiguous\b|\bmore specific\b|\bcould not convert\b|\bunrecogni[sz]ed \w",
+            r"\b(empty|blank) (\w+ ){0,2}(query|command|string|input|name|value|path|argument|parameter)\b",
+            r"\bcannot (specify|combine|use) .{0,60}\b(both|together|simultaneously|with)\b",
+            r"\bexpected\b.{0,60}\b(got|received|but)\b|\bunexpected (argument|parameter|option|field)",
+            r"\bunknown (?!error|reason|exception|failure|issue|cause)\w",
+            r"\b(eisdir|enotdir|einval)\b|\b(is|not) a (directory|folder|file)\b",
         ),
         vaguely="value validation invalid_request type 400 -32600",
     ),
@@ -83,13 +108,16 @@ VOCABULARY = (
         FaultKind.USAGE_ERROR,
         names="usage invalid_usage",
         phrases=(r"^usage:|\bunrecognized arguments\b",),
+        loosely=(r"\b(call|run|use|open|create|start|load|connect) (\S+ ){0,4}first\b",),
     ),
     Said(
         FaultKind.APPROVAL_REQUIRED,
         names="confirmation_required needs_approval needs_confirmation pending_approval",
         phrases=(
             r"\b(requires?|needs?|awaiting|pending|without) (\w+ )?(approval|confirmation)\b",
-            r"\b(approval|confirmation) (is )?required\b|\bmust be approved\b",
+            r"\b(approval|confirmation) (is )?required\b|\bmust be (approved|confirmed)\b",
+            r"\b(set|pass|with) \W?confirm(ed|ation)?\W{1,3}true\b|\bconfirm must be set to true\b",
+            r"\bconfirmation\b.{0,30}\b(does not match|mismatch|missing|failed)\b",
         ),
     ),
     Said(
@@ -115,11 +143,13 @@ VOCABULARY = (
         numbers="401 -32042",
         phrases=(
             r"\bunauthori[sz]ed\b|\bnot (authenticated|logged in)\b",
-            r"\b(please|must) (log|sign) in\b|\bre-?auth",
-            r"\bauthenticat\w+ (has )?(failed|required|error|expired)\b",
-            r"\blogin (required|expired)\b",
-            r"\b(invalid|expired|missing|revoked|no)( \w+){0,2} (token|credential|api key)s?\b",
-            r"\b(token|credential|api key)s?( \w+){0,3} (expired|revoked|invalid|missing)\b",
+            r"\b(please|must) (be )?(log|sign|logged|signed) in\b|\bre-?auth",
+            r"\bauthenticat\w+ (has |is )?(failed|required|error|expired)\b",
+            r"\blogin (required|expired|failed)\b|\baccess denied for user\b",
+            rf"\brequires? (an? )?(\w+ )?(authentication|login|{_LOGIN})\b",
+            rf"\b{_FAILED_TO} \w+ (\w+ )?credentials\b",
+            rf"\b(invalid|expired|missing|revoked|wrong|incorrect|no)( \w+){{0,2}} {_LOGIN}\b",
+            rf"\b{_LOGIN}( \w+){{0,3}} (expired|revoked|invalid|missing|required|not (set|provided|found))\b",
         ),
     ),
     Said(
@@ -129,10 +159,13 @@ VOCABULARY = (
             "eacces eperm not_allowed blocked security security_violation path_traversal"
         ),
         phrases=(
-            r"\b(permission|access)( is| was)? denied\b|\bforbidden\b|\bblocked\b",
+            r"\b(permission|access)( is| was)? denied\b|\bforbidden\b|\bblocked\b|\bdenied by\b",
+            r"\bonly (\S+ ){1,4}(is|are) (allowed|permitted)\b|\brefus(ed|es|ing) to (?!connect)",
+            r"\bnot (in|on) (the |your )?(allow|white|safe)[ -]?list\b|\b(path|directory) traversal\b",
             r"\bread-?only\b",
             r"\bnot (allowed|permitted|authori[sz]ed)\b",
-            r"\binsufficient (scope|permission|privilege)",
+            r"\b(no|lacks?|without|insufficient|missing|not have)( \w+){0,2} (scope|permission|privilege)",
+            r"\b(dangerous|unsafe|malicious)\b.{0,40}\b(detected|rejected|refused)\b|\b(is|are) disabled\b",
             r"\boutside (of )?(the |its )?(\w+ )?(allowed|root|vault|workspace|sandbox|director)",
             r"\bdisallow(ed|s)?\b|\bprohibit(ed|s)\b|\bviolat(es|ed|ing|ion)\b.{0,40}\bpolic(y|ies)\b",
             r"\bpolic(y|ies)\b.{0,60}\b(forbids?|den(y|ies|ied)|blocks?|refus(es|ed)|does not allow)\b",
@@ -143,7 +176,7 @@ VOCABULARY = (
         FaultKind.TIMEOUT,
         names="timed_out deadline_exceeded etimedout request_timeout gateway_timeout",
         numbers="408 504",
-        phrases=(r"\btime[d]?[ -]?out\b|\bdeadline (exceeded|passed)\b|\btook too long\b",),
+        phrases=(r"\btimed?[ -]?out\b(?!=)|\bdeadline (exceeded|passed)\b|\btook too long\b",),
         vaguely="-32001",
     ),
     Said(
@@ -164,7 +197,9 @@ VOCABULARY = (
             r"\bplaywright install\b",
             rf"\btool {_NAME} (was |is )?not found\b.{{0,40}}\binstall",
             r"\b(is|are) not installed\b|\bnot (found )?(in|on) (the |your |\$)?(system )?path\b",
-            r"\binstalled and (in|on) (the |your )?path\b",
+            r"\binstalled and (in|on) (the |your )?path\b|\bconnection refused\b|\beconnrefused\b",
+            r"\b(not|no \w+)( was| is)? found\b.{0,40}\b(please|either|must|to) install\b",
+            r"\b\w*sh: (line )?(\d+: )?\S+: not found\b|\binternal or external command\b",
         ),
         names=(
             "service_unavailable econnrefused econnreset enotfound connection "
@@ -175,10 +210,13 @@ VOCABULARY = (
         phrases=(
             r"\bconnection (was |is )?(refused|reset|closed|lost|failed|error|issue|problem|aborted)\b",
             rf"\b{_FAILED_TO} (connect|reach|establish)\b",
-            r"\bunavailable\b|\bnot available\b|\bunreachable\b|\becon(nrefused|nreset|naborted)\b",
+            r"\bunavailable\b|\bnot available\b|\bunreachable\b|\becon(nreset|naborted)\b",
             r"\benotfound\b|\beai_again\b|\bgetaddrinfo\b|\bname or service not known\b",
             r"\b(connect|connection)error\b|\bconnection attempts? failed\b|\bmax retries exceeded\b",
-            r"\bfetch failed\b|\bsocket hang up\b|\bno route to host\b|\bnetwork (error|is down)\b",
+            r"\bfetch failed\b|\bsocket hang up\b|\bno route to host\b|\bnetwork ?error\b",
+            r"\bnetwork is down\b|\bnot connected\b|\bno (active |open )?connection\b|\bneed to connect\b",
+            r"\b(is|are) not running\b|\bis the .{1,40}\brunning\b|\bnot (been )?configured\b",
+            r"\b(environment|env) (variable|var)s?\b|\bconnection to .{1,60} (failed|lost|closed)\b",
             r"\berr_(name_not_resolved|connection_\w+|internet_disconnected|address_unreachable)\b",
             rf"\b{_FAILED_TO} resolve (the )?host",
             r"\bfailed to (spawn|start)\b|\bno module named\b|\bname resolution\b",
@@ -199,8 +237,10 @@ VOCABULARY = (
         numbers="405 501 -32601 -32021 -32022",
         phrases=(
             r"\bnot (yet |currently )?(implemented|supported)\b|\bunsupported\b",
-            r"\bmethod not found\b",
+            r"\bmethod not found\b|\bdoes(n.t| not) support\b|\bonly (\S+ ){1,4}(is|are) supported\b",
+            rf"\b(unknown|unrecogni[sz]ed) (file )?{_FORMAT}\b",
         ),
+        loosely=(r"\bsupported (formats|types|extensions|languages)\b",),
     ),
     Said(
         FaultKind.NOT_FOUND,
@@ -208,7 +248,11 @@ VOCABULARY = (
         numbers="404 410",
         phrases=(
             r"\bnot found\b|\bno such\b|\bdoes(n.t| not) exist\b",
-            rf"\b{_FAILED_TO} find\b|\bnonexistent\b",
+            rf"\b{_FAILED_TO} (find|locate)\b|\bnonexistent\b|\b(cannot|could not) be (found|located)\b",
+            rf"\bno (\S+ ){{1,4}}{_BE}(found|matched)\b|\bno (\S+ ){{1,3}}match(es|ing)?\b",
+            r"\bno (\S+ ){1,6}exists?\b",
+            r"\bunknown (column|table|database|collection|index|resource|key|id|user|project|branch|file)\b",
+            r"\bnot a git repository\b",
             r"\bdid not (match any|resolve)\b|\b(unknown|bad|ambiguous argument|invalid) revision\b",
         ),
         vaguely="missing key lookup -32002",
@@ -221,8 +265,10 @@ VOCABULARY = (
         ),
         numbers="409 412",
         phrases=(
-            r"\balready exists\b|\bconflict|\b(changed|modified) since\b|\bstale\b",
-            r"\bout of date\b",
+            r"\balready (exists?|in use|taken|registered|defined|present|running)\b|\bconflict",
+            r"\b(changed|modified) since\b|\bstale\b|\bduplicate (key|entry|value|name|id)\b",
+            r"\bunique (constraint|violation)\b|\b(directory|folder) (is )?not empty\b|\bhash mismatch\b",
+            r"\bwould be overwritten\b|\bout of date\b|\bfile exists\b",
         ),
     ),
     Said(
@@ -230,9 +276,10 @@ VOCABULARY = (
         names="syntax invalid_json json_decode yaml malformed decode bad_syntax indentation",
         numbers="-32700",
         phrases=(
-            r"\b(syntax|parse|parsing|decode) ?error\b",
-            rf"\b{_FAILED_TO} parse\b",
-            r"\binvalid (json|yaml|xml|syntax)\b|\bmalformed\b|\bunexpected token\b",
+            r"\b(syntax|parser?|parsing|decode|decoding) ?error\b|\b(error|while|failed) parsing\b",
+            rf"\b{_FAILED_TO} (parse|decode)\b|\b(invalid|not (a )?valid) {_SYNTAXES}\b|\bmalformed\b",
+            r"\bunexpected (token|character|end of|eof)\b|\bunterminated\b|\bexpecting value\b",
+            r"\bcorrupt(ed)?\b|\bnot a (zip file|database)\b|\bno closing quot",
         ),
     ),
     Said(
@@ -265,9 +312,10 @@ VOCABULARY = (
     Said(
         FaultKind.TOOL_FAILED,
         # The tool ran, and its answer broke the schema; the SDK that says so calls that a parameter.
-        surely=(r"\boutput validation error\b",),
+        surely=(r"\boutput validation error\b|\bvalidation errors? for \w*output\b",),
         names="tool_execution tool_failure execution command_failed execution_failed",
-        phrases=(r"\bexit(ed)?( with)?( a)? (code|status) -?[1-9]",),
+        # Whatever a program of somebody else printed after these, it is not this tool's reason.
+        phrases=(r"\bexit(ed)?( with)?( a)? (code|status)\W{0,2}-?[1-9]|\bcommand failed\b",),
         vaguely="-32000 0 tool runtime",
     ),
     Said(
@@ -290,6 +338,7 @@ _REFUSALS = frozenset({"-32601", "-32602"})
 # Patterns are compiled on first use, so that a server that only writes starts without them.
 _SURE_PHRASES = [(phrase, said.kind) for said in VOCABULARY for phrase in said.surely]
 _PHRASES = [(phrase, said.kind) for said in VOCABULARY for phrase in said.phrases]
+_LOOSE_PHRASES = [(phrase, said.kind) for said in VOCABULARY for phrase in said.loosely]
 
 
 def name_kind(
@@ -303,6 +352,7 @@ def name_kind(
         _search(_SURE_PHRASES, prose),
         (_CLEAR[word] for word in words if word in _CLEAR),
         _search(_PHRASES, prose),
+        _search(_LOOSE_PHRASES, prose[:_OPENING]),
         (_VAGUE[word] for word in words if word in _VAGUE),
     )
     kind = next(found, _FALLBACK)

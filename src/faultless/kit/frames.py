@@ -12,7 +12,8 @@ import anyio
 import mcp_types as types
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from faultless.contract import FaultKind, Json, clean
+from faultless.contract import Fault, FaultKind, Json, clean
+from faultless.contract.dialects import put_together
 from faultless.kit import log
 from faultless.process.lines import Line, LineSplitter
 from faultless.process.readiness import until_readable, until_writable
@@ -50,7 +51,9 @@ class RejectedFrameError(Exception):
         self.code = code
         self.message = message
         self.message_id = message_id
-        self.data: dict[str, Json] = {"kind": kind.value, "hint": hint}
+        self.data: dict[str, Json] = {"kind": kind.value, "hint": hint, "retry_after_seconds": None}
+        self.told = put_together(Fault(kind, message, hint=hint))
+        """The sentence and its hint: most clients show only this."""
 
     @classmethod
     def duplicate_id(cls, message_id: MessageId) -> RejectedFrameError:
@@ -293,7 +296,7 @@ class Outgoing(_Stream):
             await self._written.wait()
 
     async def reject(self, rejected: RejectedFrameError) -> None:
-        error = {"code": rejected.code, "message": rejected.message, "data": rejected.data}
+        error = {"code": rejected.code, "message": rejected.told, "data": rejected.data}
         self._enqueue(to_json({"jsonrpc": "2.0", "id": rejected.message_id, "error": error}) + b"\n")
         while self._queued > _QUEUED_BYTES and not self._broken:
             await self._written.wait()
