@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from faultless.client import Client, RetryPolicy
-from faultless.contract import Fault
+from faultless.client import Client, Fallback, RetryPolicy
+from faultless.contract import Fault, FaultKind
 
 pytestmark = pytest.mark.anyio
 DEADLINE_SECONDS = 60.0
@@ -31,6 +31,7 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     locked: ClassVar[bool] = False
+    resumption_status: ClassVar[int] = 405
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -53,9 +54,11 @@ class Handler(BaseHTTPRequestHandler):
             self._error(request_id, -32601, "Method not found")
 
     def do_GET(self) -> None:
-        self._answer(405, b"", "text/plain")
+        is_resumed = "last-event-id" in self.headers
+        self._answer(self.resumption_status if is_resumed else 405, b"", "text/plain")
 
-    do_DELETE = do_GET  # noqa: N815 - as above
+    def do_DELETE(self) -> None:
+        self._answer(405, b"", "text/plain")
 
     def _call(self, tool: str, request_id: int) -> None:
         if tool in STATUSES:
@@ -66,6 +69,8 @@ class Handler(BaseHTTPRequestHandler):
             self._error(request_id, -32000, "SSE stream ended without a response")
         elif tool == "ends_stream":
             self._answer(200, b": nothing\n\n", "text/event-stream")
+        elif tool == "breaks_off":
+            self._answer(200, b"id: 1\nretry: 1\ndata: \n\n", "text/event-stream")
         elif tool == "wrong_type":
             self._answer(200, b"hello", "text/plain")
         elif tool == "not_json":
@@ -150,6 +155,28 @@ async def test_a_failure_below_the_protocol_is_told_from_the_peers_word(
 ) -> None:
     fault = await fault_of(url, tool)
     assert (fault.kind, fault.origin, fault.layer, fault.outcome) == (kind, origin, layer, outcome)
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 429, 500, 503])
+async def test_a_call_that_was_taken_is_of_unknown_outcome_whatever_answers_its_resumption(
+    monkeypatch: pytest.MonkeyPatch, url: str, status: int
+) -> None:
+    monkeypatch.setattr(Handler, "resumption_status", status)
+    ran: list[Fault] = []
+    fallback = Fallback(ran.append, on=frozenset({FaultKind.RATE_LIMITED, FaultKind.AUTH_REQUIRED}))
+    async with Client(url, timeout=DEADLINE_SECONDS) as client:
+        with pytest.raises(Fault) as caught:
+            await client.call("breaks_off", fallback=fallback)
+        assert (await client.call("fine")).value == "fine"
+        assert client.starts == 1
+    fault = caught.value
+    assert (fault.kind, fault.origin, fault.outcome, ran) == (
+        "outcome_unknown",
+        "peer",
+        "unknown",
+        [],
+    )
+    assert fault.details == {"resumption_status": status, "cause": "unavailable"}
 
 
 async def test_a_session_the_server_forgot_is_begun_anew(url: str) -> None:

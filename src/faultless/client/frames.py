@@ -161,6 +161,8 @@ class HttpAnswer:
     values: int = 0
     """In that frame, where they are more than the client accepts."""
     is_encoded: bool = False
+    was_accepted: bool = False
+    """The server had taken the request before it answered this: its stream broke off and was asked for again."""
 
 
 _CURRENT: ContextVar[Exchange | None] = ContextVar("exchange", default=None)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _KEPT_BYTES = 1024 * 1024
 _FIRST_REFUSAL = 400
 _CONNECT_SECONDS = 30.0
+_LAST_EVENT = "last-event-id"
+"""Sent by whoever resumes a stream: the answer to a request that was taken."""
 
 _KINDS = {
     401: FaultKind.AUTH_REQUIRED,
@@ -61,7 +63,8 @@ class _Witness(httpx2.AsyncHTTPTransport):
         response = await super().handle_async_request(request)
         answer = HttpAnswer(response.status_code, response.headers.get("retry-after"))
         exchange = Exchange.current()  # the SDK posts a message in the context of whoever sent it
-        if exchange is not None:
+        if exchange is not None and (request.method == "POST" or _LAST_EVENT in request.headers):
+            answer.was_accepted = request.method != "POST"  # only what was taken is resumed
             exchange.http = answer
         if isinstance(response.stream, httpx2.AsyncByteStream):
             if response.headers.pop("content-encoding", "identity") != "identity":
@@ -128,11 +131,25 @@ def find_stand_in(exchange: Exchange) -> Fault | None:
             layer="transport",
             outcome="unknown",
         )
-    reason = httpx2.codes.get_reason_phrase(answer.status)
+    return _explain_refusal(answer)
+
+
+def _explain_refusal(answer: HttpAnswer) -> Fault:
+    status = f"HTTP {answer.status} {httpx2.codes.get_reason_phrase(answer.status)}".rstrip()
+    if answer.was_accepted:
+        return Fault(
+            FaultKind.UNAVAILABLE,
+            f"the server took the request, broke off its answer and refused to go on with {status}",
+            details={"resumption_status": answer.status},
+            origin="peer",
+            layer="transport",
+            kind_basis=KindBasis.CODE,
+            outcome="unknown",
+        )
     asked = answer.retry_after or ""
     return Fault(
         _KINDS.get(answer.status, FaultKind.UNAVAILABLE),
-        f"the server refused the request with HTTP {answer.status} {reason}".rstrip(),
+        f"the server refused the request with {status}",
         details={"http_status": answer.status},
         retry_after_seconds=float(asked) if asked.strip().isdecimal() else None,
         origin="peer",
