@@ -1,5 +1,6 @@
 """What is repeated, when another way is taken, and what never is."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +197,37 @@ async def test_an_effect_that_ended_in_words_is_not_repeated_by_another_way(
     fault = await fault_of("acts_then_says", wide, arguments={"path": str(made), "said": said})
     assert (fault.kind, fault.kind_basis, fault.outcome) == (SAID_AFTERWARDS[said], "prose", "unknown")
     assert made.read_text() == "x"
+
+
+ACTS = """#!/bin/sh
+# @tool acts, then breaks its promise
+# @output json{}
+echo x >> "$PWD/made"
+echo '{}'
+"""
+PROMISES = {
+    "no_json": ("", "none"),
+    "no_json_for_a_schema": (' {"type":"object"}', "none"),
+    "other_json": (' {"type":"object"}', "5"),
+}
+
+
+@pytest.mark.parametrize("faults", ["native", "result"])
+@pytest.mark.anyio
+async def test_what_our_own_server_declares_after_a_tool_acted_leaves_its_effect_open(
+    tmp_path: Path, faults: str
+) -> None:
+    for name, (schema, printed) in PROMISES.items():
+        (tmp_path / name).write_text(ACTS.format(schema, printed))
+        (tmp_path / name).chmod(0o755)
+    serve = [sys.executable, "-m", "faultless", "serve", "toolbox", "--faults", faults]
+    wide = Fallback(lambda _: "again", on=frozenset(FaultKind) - NEVER_REPLACED)
+    async with Client([*serve, "--root", str(tmp_path), str(tmp_path)]) as client:
+        for number, name in enumerate(PROMISES, start=1):
+            with pytest.raises(Fault) as caught:
+                await client.call(name, fallback=wide)
+            assert (caught.value.kind_basis, caught.value.outcome) == ("declared", "unknown")
+            assert (tmp_path / "made").read_text() == "x\n" * number
 
 
 @pytest.mark.parametrize("empty", [None, "", "  ", [], {}, (), b""])
