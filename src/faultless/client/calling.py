@@ -220,6 +220,7 @@ class ToolCall(_Asking[Reply]):
         drift = find_drift(tool, connection.tools.get(self.name))
         if drift is not None:
             self.context.supervisor.acknowledge(connection)
+            drift.outcome = self._state_outcome(fault).outcome  # a refusal in prose proves nothing
             raise drift from fault
 
     def _make_reply(self, result: dict[str, Any], reading: Reading) -> Reply:

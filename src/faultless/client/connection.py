@@ -138,7 +138,9 @@ class Connection:
         if self.endpoint.child is None:
             with anyio.move_on_after(_END_SECONDS):
                 await self.closed.wait()
-        return self.failure.copy() if self.failure else await self.endpoint.explain_end()
+        if self.failure is None:
+            return await self.endpoint.explain_end()
+        return self.failure.copy(outcome=None)  # what it says of the effect is said of another call
 
     async def refresh(self, *, strictly: bool = False) -> None:
         """List the tools; a server that cannot has none. Strictly: one that says there is no such method."""

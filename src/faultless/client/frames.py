@@ -67,6 +67,7 @@ def read_line(line: Line) -> list[Frame]:
         fault = explain_size(line.size)
         request_id = _find_id(line.data, line.tail)
         if request_id is None:  # nobody can be told, so the connection cannot go on
+            fault.layer = "transport"
             raise fault
         return [_wake(request_id, fault)]
     if line.data[:1] not in _OPENINGS:
@@ -143,7 +144,6 @@ def _explain_text() -> Fault:
         hint="report it to the server's maintainers",
         origin="peer",
         layer="protocol",
-        outcome="done",
     )
 
 
@@ -161,8 +161,10 @@ class HttpAnswer:
     values: int = 0
     """In that frame, where they are more than the client accepts."""
     is_encoded: bool = False
+    has_session: bool = False
+    """It is about a request of a session."""
     was_accepted: bool = False
-    """The server had taken the request before it answered this: its stream broke off and was asked for again."""
+    """The request had been taken before this was said: its answer broke off and was asked for again."""
 
 
 _CURRENT: ContextVar[Exchange | None] = ContextVar("exchange", default=None)

@@ -7,11 +7,13 @@ status and body of every exchange, so that a stand-in is never taken for the pee
 from __future__ import annotations
 
 import json
+import re
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import httpx2
-from mcp.client.streamable_http import streamable_http_client
+from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
+from mcp_types import METHOD_NOT_FOUND
 
 from faultless.client.budget import MAX_FRAME_BYTES, Turn, ValueCounter, explain_size
 from faultless.client.frames import Exchange, HttpAnswer
@@ -27,15 +29,38 @@ _FIRST_REFUSAL = 400
 _CONNECT_SECONDS = 30.0
 _LAST_EVENT = "last-event-id"
 """Sent by whoever resumes a stream: the answer to a request that was taken."""
+LOST_SESSION = "session_lost"
+"""In the details of a fault after which only a new session helps."""
+_NO_SESSION = re.compile(r"\bsession\b|\bnot initiali[sz]ed\b", re.IGNORECASE)
+_SECONDS = re.compile(r"\s*[0-9]{1,9}\s*")
 
+# As the reader has them, apart from those that mean that there is no such server.
 _KINDS = {
+    400: FaultKind.INVALID_PARAMS,
     401: FaultKind.AUTH_REQUIRED,
+    402: FaultKind.PERMISSION_DENIED,
     403: FaultKind.PERMISSION_DENIED,
+    404: FaultKind.UNAVAILABLE,
+    405: FaultKind.UNAVAILABLE,
     408: FaultKind.TIMEOUT,
+    409: FaultKind.CONFLICT,
+    410: FaultKind.NOT_FOUND,
+    412: FaultKind.CONFLICT,
     413: FaultKind.TOO_LARGE,
+    414: FaultKind.TOO_LARGE,
+    421: FaultKind.UNAVAILABLE,
+    422: FaultKind.INVALID_PARAMS,
+    428: FaultKind.CONFLICT,
     429: FaultKind.RATE_LIMITED,
+    431: FaultKind.TOO_LARGE,
+    451: FaultKind.PERMISSION_DENIED,
+    499: FaultKind.INTERRUPTED,
     504: FaultKind.TIMEOUT,
 }
+_NOT_CONNECTED = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+"""Nothing can have been sent."""
+_TAKEN_OR_NOT = frozenset({408, 499})
+"""Said of a request that took too long, so that some of it may have been done; so it may from 500 on."""
 
 
 @asynccontextmanager
@@ -60,9 +85,15 @@ class _Witness(httpx2.AsyncHTTPTransport):
         self._max_frame_bytes = max_frame_bytes
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        response = await super().handle_async_request(request)
-        answer = HttpAnswer(response.status_code, response.headers.get("retry-after"))
         exchange = Exchange.current()  # the SDK posts a message in the context of whoever sent it
+        try:
+            response = await super().handle_async_request(request)
+        except _NOT_CONNECTED:
+            if exchange is not None and request.method == "POST":
+                exchange.issued = False
+            raise
+        answer = HttpAnswer(response.status_code, response.headers.get("retry-after"))
+        answer.has_session = MCP_SESSION_ID in request.headers
         if exchange is not None and (request.method == "POST" or _LAST_EVENT in request.headers):
             answer.was_accepted = request.method != "POST"  # only what was taken is resumed
             exchange.http = answer
@@ -116,22 +147,26 @@ class _Overheard(httpx2.AsyncByteStream):
 def find_stand_in(exchange: Exchange) -> Fault | None:
     """The fault of a frame that the transport made up; None where the peer said it, or there is no HTTP."""
     error, answer = (exchange.raw or {}).get("error"), exchange.http
-    if answer is None or not isinstance(error, dict) or _was_said(answer, error):
+    if answer is None or not isinstance(error, dict):
         return None
+    if _is_session_lost(answer, error):
+        return _explain_lost_session(answer)
+    if _was_said(answer, error):
+        return None
+    if answer.status >= _FIRST_REFUSAL:
+        return _explain_refusal(answer)
     if answer.values:
         return explain_size(answer.values, "values")
     if answer.is_over:
         return explain_size(answer.frame_bytes)
-    if answer.status < _FIRST_REFUSAL:
-        why = "it is compressed, unasked" if answer.is_encoded else error.get("message")
-        return Fault(
-            FaultKind.UNAVAILABLE,
-            f"the server's HTTP answer holds no message: {why}",
-            details={"http_status": answer.status},
-            layer="transport",
-            outcome="unknown",
-        )
-    return _explain_refusal(answer)
+    why = "it is compressed, unasked" if answer.is_encoded else error.get("message")
+    return Fault(
+        FaultKind.UNAVAILABLE,
+        f"the server's HTTP answer holds no message: {why}",
+        details={"http_status": answer.status},
+        layer="transport",
+        outcome="unknown",
+    )
 
 
 def _explain_refusal(answer: HttpAnswer) -> Fault:
@@ -146,16 +181,38 @@ def _explain_refusal(answer: HttpAnswer) -> Fault:
             kind_basis=KindBasis.CODE,
             outcome="unknown",
         )
-    asked = answer.retry_after or ""
+    is_broken = answer.status >= httpx2.codes.INTERNAL_SERVER_ERROR
     return Fault(
-        _KINDS.get(answer.status, FaultKind.UNAVAILABLE),
+        _KINDS.get(answer.status, FaultKind.UNAVAILABLE if is_broken else FaultKind.UPSTREAM_ERROR),
         f"the server refused the request with {status}",
         details={"http_status": answer.status},
-        retry_after_seconds=float(asked) if asked.strip().isdecimal() else None,
+        retry_after_seconds=float(asked) if _SECONDS.fullmatch(asked := answer.retry_after or "") else None,
         origin="peer",
         layer="transport",
         kind_basis=KindBasis.CODE,
-        outcome="not_done" if answer.status < httpx2.codes.INTERNAL_SERVER_ERROR else "unknown",
+        outcome="unknown" if is_broken or answer.status in _TAKEN_OR_NOT else "not_done",
+    )
+
+
+def _is_session_lost(answer: HttpAnswer, error: dict[str, Any]) -> bool:
+    """404 is the protocol's word for it, whatever stands beside; others say it with 400 and in prose."""
+    if not answer.has_session or answer.was_accepted:
+        return False
+    if answer.status == httpx2.codes.NOT_FOUND:
+        return error.get("code") != METHOD_NOT_FOUND
+    return answer.status == httpx2.codes.BAD_REQUEST and bool(_NO_SESSION.search(str(error.get("message"))))
+
+
+def _explain_lost_session(answer: HttpAnswer) -> Fault:
+    return Fault(
+        FaultKind.UNAVAILABLE,
+        f"the server no longer knows this session, it may have been restarted: HTTP {answer.status}",
+        hint="call again: the next call begins a new session",
+        details={"http_status": answer.status, LOST_SESSION: True},
+        origin="peer",
+        layer="transport",
+        kind_basis=KindBasis.CODE,
+        outcome="not_done",
     )
 
 
