@@ -142,11 +142,15 @@ def _fold_refused(raw: dict[str, Any] | None, raised: BaseException) -> Fault:
     elif isinstance(leaf, ValidationError):
         first = leaf.errors(include_url=False)[0]
         why = f"{'.'.join(str(step) for step in first['loc'])}: {first['msg']}"
+    return fold_breach(why, result)
+
+
+def fold_breach(why: str, answer: object) -> Fault:
     return Fault(
         FaultKind.UPSTREAM_ERROR,
         clean(f"the answer breaks the protocol: {why}", 500),
         hint="report it to the server's maintainers",
-        details={"answer": make_portable(result)},
+        details={"answer": make_portable(answer)},
         origin="peer",
         layer="protocol",
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import anyio
 
+from faultless.client.listing import check_text
 from faultless.contract import Fault, FaultKind
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ class ClientGroup:
 
     def _find(self, name: str, what: str) -> tuple[Client, str]:
         """The longest server name that fits: one may begin like another."""
+        check_text(f"the name of a {what}", name)
         fitting = [server for server in self.clients if name.startswith(f"{server}{_SEPARATOR}")]
         if not fitting:
             raise self._refuse(name, what, [f"{server}{_SEPARATOR}…" for server in self.clients])
