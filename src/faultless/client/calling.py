@@ -197,7 +197,7 @@ class ToolCall(_Asking[Reply]):
         fault, reading = fold_answer(exchange)
         supervisor.note(connection, fault)
         if fault is not None:
-            if fault.kind is FaultKind.INVALID_PARAMS:
+            if fault.kind is FaultKind.INVALID_PARAMS and fault.origin == "peer":
                 await self._blame_drift(connection, tool, fault)
             raise fault
         tool.check_answer(exchange.raw["result"])

@@ -95,9 +95,14 @@ class Client:
     @staticmethod
     def from_config(config: Config, **options: Unpack[ClientOptions]) -> ClientGroup:
         """The servers of an `mcpServers` file as one group; the options are those of every client in it."""
-        return ClientGroup(
-            {name: Client._make(entry, options) for name, entry in read_config(config).items()}
-        )
+        clients: dict[str, Client] = {}
+        faults: dict[str, Fault] = {}
+        for name, entry in read_config(config).items():
+            if isinstance(entry, Fault):
+                faults[name] = entry
+            else:
+                clients[name] = Client._make(entry, options)
+        return ClientGroup(clients, faults)
 
     @staticmethod
     def _make(entry: ServerEntry, options: ClientOptions) -> Client:

@@ -190,7 +190,7 @@ class Connection:
             raise exchange.fault or fold_local(exchange.raised or anyio.EndOfStream())
         result = exchange.raw.get("result")
         is_usable = isinstance(result, dict) and not (strictly and exchange.raised)
-        if "error" in exchange.raw or not is_usable:
+        if exchange.own_fault or "error" in exchange.raw or not is_usable:
             raise fold_refusal(exchange)
         return dict(result or {})
 

@@ -99,9 +99,9 @@ def fold_local(raised: BaseException) -> Fault:
 def fold_answer(exchange: Exchange) -> tuple[Fault | None, Reading]:
     """What the peer said, with what the SDK thought of it; the fault is None for a verdict."""
     reading = read(exchange.raw)
-    stand_in = find_stand_in(exchange)
-    if stand_in is not None:
-        return stand_in, reading
+    fault = exchange.own_fault or find_stand_in(exchange)
+    if fault is not None:
+        return fault, reading
     if reading.fault is None:
         return (_fold_refused(exchange.raw, exchange.raised) if exchange.raised else None), reading
     reading.fault.layer = _find_layer(reading, exchange.raw)
@@ -110,9 +110,9 @@ def fold_answer(exchange: Exchange) -> tuple[Fault | None, Reading]:
 
 def fold_refusal(exchange: Exchange) -> Fault:
     """Why a request other than a tool's call has no result; a result is never read as a failure."""
-    stand_in = find_stand_in(exchange)
-    if stand_in is not None:
-        return stand_in
+    fault = exchange.own_fault or find_stand_in(exchange)
+    if fault is not None:
+        return fault
     reading = read(exchange.raw) if "error" in (exchange.raw or {}) else None
     if reading is None or reading.fault is None:
         return _fold_refused(exchange.raw, exchange.raised or ValueError("there is no result"))
@@ -125,7 +125,7 @@ def fold_refusal(exchange: Exchange) -> Fault:
 def _fold_refused(raw: dict[str, Any] | None, raised: BaseException) -> Fault:
     """The peer gave no error, yet the SDK would not have its answer."""
     result, leaf = (raw or {}).get("result"), _find_leaf(raised)
-    if isinstance(leaf, Fault):  # from on_elicitation
+    if isinstance(leaf, Fault):  # from a callback in mcp_options
         return leaf
     if isinstance(result, dict) and result.get("resultType") == "input_required":
         return Fault(

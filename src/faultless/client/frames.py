@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 CALL_TOOL = "tools/call"
 LIST_TOOLS = "tools/list"
+_MAY_ASK = frozenset({CALL_TOOL, "prompts/get", "resources/read"})
+"""Requests in the middle of which a peer has something to ask."""
 _CANCELLED = "notifications/cancelled"
 _NOTICE_SECONDS = 0.2
 """Longest a notification may hold up its sender; a peer that does not read must not delay a deadline."""
@@ -189,6 +191,8 @@ class Exchange:
     reports_progress: bool = False
     """The peer was asked to."""
     http: HttpAnswer | None = None
+    own_fault: Fault | None = None
+    """The peer asked back and our side could not answer, so that its answer cannot count."""
     _token: Token[Exchange | None] | None = field(default=None, repr=False)
 
     @staticmethod
@@ -255,6 +259,16 @@ class _Ledger:
                 return False
             self.questions.add(str(message.id))
         return True
+
+    def find_context(self, sender: Context | None) -> Context | None:
+        """Whose question it is: the transport may know; else it is clear only if one request is open."""
+        known = sender.get(_CURRENT) if sender is not None else None
+        if known is not None and known.method in _MAY_ASK:
+            return sender
+        asking = [exchange for exchange in self.waiting.values() if exchange.method in _MAY_ASK]
+        context = (sender or copy_context()).copy()
+        context.run(_CURRENT.set, asking[0] if len(asking) == 1 else None)
+        return context
 
     def close(self, message: object) -> None:
         """Something was sent that ends an exchange: our answer to the peer, or a request given up."""
@@ -324,10 +338,12 @@ class _TappedReader(_Tapped):
         super().__init__(inner, ledger)
         self._on_end = on_end
         self._on_notice = on_notice
+        self._context: Context | None = None
 
     @property
     def last_context(self) -> Context | None:
-        return getattr(self._inner, "last_context", None)
+        """Where the SDK handles what came last: a question of the peer's within the request it is about."""
+        return self._context
 
     def __aiter__(self) -> Self:
         return self
@@ -342,6 +358,9 @@ class _TappedReader(_Tapped):
             if not isinstance(item, SessionMessage):
                 return item
             self._observe(item)
+            self._context = getattr(self._inner, "last_context", None)
+            if isinstance(item.message, JSONRPCRequest):
+                self._context = self._ledger.find_context(self._context)
             if self._ledger.admits(item.message):
                 return item
 

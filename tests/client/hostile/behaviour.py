@@ -217,6 +217,15 @@ def asks(request_id: int, _: dict[str, Any]) -> None:
         send({"jsonrpc": "2.0", "id": request_id, "result": answer})
 
 
+@tool()
+def asks_in_between(request_id: int, _: dict[str, Any]) -> None:
+    """In the older era a question is a request of its own, in the middle of the call."""
+    schema = {"type": "object", "properties": {"n": {"type": ["integer", "null"]}}, "required": ["n"]}
+    params = {"message": "how many?", "requestedSchema": schema}
+    send({"jsonrpc": "2.0", "id": "q1", "method": "elicitation/create", "params": params})
+    text(request_id, sys.stdin.buffer.readline().decode())
+
+
 def _count(path: str) -> int:
     with open(path, "a+", encoding="ascii") as file:  # noqa: PTH123 - pathlib costs as much as the whole start
         file.write("x")
