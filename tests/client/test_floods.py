@@ -84,6 +84,7 @@ class Stopwatch:
 ENDLESS = [
     *("endless_noise", "endless_empty_lines", "endless_broken_frames", "endless_notifications"),
     *("endless_progress", "endless_questions", "endless_answers", "endless_log", "endless_frame"),
+    "endless_pings",
     "half_a_frame_and_silence",
 ]
 

@@ -17,7 +17,8 @@ from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from pydantic import BaseModel, ValidationError
 
 from faultless.client.folding import TABLE, WHEN, find_row, fold_answer, fold_local, state_outcome
-from faultless.client.frames import Exchange, HttpAnswer
+from faultless.client.frames import Exchange
+from faultless.client.http import HttpAnswer
 from faultless.client.listing import ListedTool
 from faultless.contract import Fault, FaultKind, KindBasis
 

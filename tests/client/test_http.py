@@ -5,7 +5,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, ClassVar
 
 import pytest
@@ -306,6 +306,24 @@ async def test_a_tool_that_only_reads_has_done_nothing_however_http_failed(url: 
         with pytest.raises(Fault) as caught:
             await client.call("http_500")
     assert (caught.value.kind, caught.value.outcome) == ("unavailable", "not_done")
+
+
+async def test_leaving_a_server_that_does_not_let_go_takes_no_longer_than_the_grace() -> None:
+    asked, released = Event(), Event()
+
+    class Clinging(Handler):
+        def do_DELETE(self) -> None:
+            asked.set()
+            released.wait(DEADLINE_SECONDS)
+
+    try:
+        with serving(ThreadingHTTPServer(("127.0.0.1", 0), Clinging)) as url:
+            async with Client(url, timeout=DEADLINE_SECONDS, mode="legacy", grace_seconds=0.05) as client:
+                await client.call("fine")
+            assert asked.is_set()
+            assert not released.is_set()
+    finally:
+        released.set()
 
 
 async def test_the_wait_that_http_asks_for_is_kept(url: str) -> None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from mcp.client import Transport
 
+    from faultless.client.http import HttpAnswer
     from faultless.process.lines import Line
 
 CALL_TOOL = "tools/call"
@@ -40,6 +41,8 @@ _MAY_ASK = frozenset({CALL_TOOL, "prompts/get", "resources/read"})
 _CANCELLED = "notifications/cancelled"
 _NOTICE_SECONDS = 0.2
 """Longest a notification may hold up its sender; a peer that does not read must not delay a deadline."""
+_GLANCE_SECONDS = 0.02
+"""The same for a peer that did not take the last one."""
 _MAX_QUESTIONS = 64
 """Requests of the peer's that may wait for our answer; one that does not read them must not fill memory."""
 _MAX_BATCH = 1000
@@ -149,26 +152,6 @@ def _explain_text() -> Fault:
     )
 
 
-@dataclass(slots=True)
-class HttpAnswer:
-    """What a server said below the protocol."""
-
-    status: int
-    retry_after: str | None
-    body: bytearray = field(default_factory=bytearray)
-    frame_bytes: int = 0
-    """Of the frame that came last, as far as it was read."""
-    is_over: bool = False
-    """That is more than the client accepts."""
-    values: int = 0
-    """In that frame, where they are more than the client accepts."""
-    is_encoded: bool = False
-    has_session: bool = False
-    """It is about a request of a session."""
-    was_accepted: bool = False
-    """The request had been taken before this was said: its answer broke off and was asked for again."""
-
-
 _CURRENT: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
 
 
@@ -249,13 +232,17 @@ class _Ledger:
     """Somebody listens to every notification; otherwise only those are passed on that a request waits for."""
     waiting: dict[str, Exchange] = field(default_factory=dict)
     questions: set[str] = field(default_factory=set)
+    lost: set[str] = field(default_factory=set)
+    """Questions whose answer could not be sent."""
+    reads: bool = True
+    """The peer took what was sent last."""
 
     def admits(self, message: object) -> bool:
         """Whether the SDK needs to see it: it starts a task for each, so a flood would fill memory."""
         if isinstance(message, JSONRPCNotification):
             return self.passes_notices or self._concerns(message)
         if isinstance(message, JSONRPCRequest):
-            if len(self.questions) >= _MAX_QUESTIONS:
+            if len(self.questions) >= _MAX_QUESTIONS or str(message.id) in self.questions:
                 return False
             self.questions.add(str(message.id))
         return True
@@ -271,10 +258,18 @@ class _Ledger:
         return context
 
     def close(self, message: object) -> None:
-        """Something was sent that ends an exchange: our answer to the peer, or a request given up."""
-        if isinstance(message, JSONRPCResponse | JSONRPCError):
-            self.questions.discard(str(message.id))
-        elif isinstance(message, JSONRPCNotification) and message.method == _CANCELLED:
+        """Our answer to a question was sent, or not: who does not read them is asked by no more."""
+        if not isinstance(message, JSONRPCResponse | JSONRPCError):
+            return
+        if not self.reads:
+            self.lost.add(str(message.id))
+            return
+        self.questions -= {str(message.id), *self.lost}
+        self.lost.clear()
+
+    def give_up(self, message: object) -> None:
+        """The request that it takes back is no longer waited for."""
+        if isinstance(message, JSONRPCNotification) and message.method == _CANCELLED:
             self.waiting.pop(str((message.params or {}).get("requestId")), None)
 
     def _concerns(self, message: JSONRPCNotification) -> bool:
@@ -310,9 +305,7 @@ class _TappedWriter(_Tapped):
     async def send(self, item: SessionMessage, /) -> None:
         message = item.message
         if not isinstance(message, JSONRPCRequest):
-            self._ledger.close(message)
-            with anyio.move_on_after(_NOTICE_SECONDS):
-                await self._inner.send(item)
+            await self._send_notice(item)
             return
         exchange = _CURRENT.get()
         if exchange is None or exchange.method != message.method:
@@ -322,9 +315,18 @@ class _TappedWriter(_Tapped):
         exchange.reports_progress = "progressToken" in ((message.params or {}).get("_meta") or {})
         try:
             await self._inner.send(item)
+            self._ledger.reads = True
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             exchange.issued = False
             raise
+
+    async def _send_notice(self, item: SessionMessage) -> None:
+        """What no request waits for, so that it may be lost."""
+        self._ledger.give_up(item.message)
+        with anyio.move_on_after(_NOTICE_SECONDS if self._ledger.reads else _GLANCE_SECONDS) as waiting:
+            await self._inner.send(item)
+        self._ledger.reads = not waiting.cancelled_caught
+        self._ledger.close(item.message)
 
 
 class _TappedReader(_Tapped):

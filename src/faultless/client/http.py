@@ -9,14 +9,16 @@ from __future__ import annotations
 import json
 import re
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import httpx2
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 from mcp_types import METHOD_NOT_FOUND
 
 from faultless.client.budget import MAX_FRAME_BYTES, Turn, ValueCounter, explain_size
-from faultless.client.frames import Exchange, HttpAnswer
+from faultless.client.frames import Exchange
 from faultless.contract import Fault, FaultKind, KindBasis
 
 if TYPE_CHECKING:
@@ -63,15 +65,38 @@ _TAKEN_OR_NOT = frozenset({408, 499})
 """Said of a request that took too long, so that some of it may have been done; so it may from 500 on."""
 
 
+@dataclass(slots=True)
+class HttpAnswer:
+    """What a server said below the protocol."""
+
+    status: int
+    retry_after: str | None
+    body: bytearray = field(default_factory=bytearray)
+    frame_bytes: int = 0
+    """Of the frame that came last, as far as it was read."""
+    is_over: bool = False
+    """That is more than the client accepts."""
+    values: int = 0
+    """In that frame, where they are more than the client accepts."""
+    is_encoded: bool = False
+    has_session: bool = False
+    """It is about a request of a session."""
+    was_accepted: bool = False
+    """The request had been taken before this was said: its answer broke off and was asked for again."""
+
+
 @asynccontextmanager
 async def connect_http(
-    url: str, headers: Mapping[str, str] | None = None, max_frame_bytes: int = MAX_FRAME_BYTES
+    url: str,
+    headers: Mapping[str, str] | None = None,
+    max_frame_bytes: int = MAX_FRAME_BYTES,
+    leave_seconds: float = 2.0,
 ) -> AsyncIterator[TransportStreams]:
     # The client's own deadline bounds every read; two clocks would disagree.
     timeout = httpx2.Timeout(_CONNECT_SECONDS, read=None)
     # Compressed, a small body could be a frame of any size.
     given = {"accept-encoding": "identity", **(headers or {})}
-    witness = _Witness(max_frame_bytes)
+    witness = _Witness(max_frame_bytes, leave_seconds)
     async with (
         httpx2.AsyncClient(transport=witness, headers=given, timeout=timeout) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=max_frame_bytes) as streams,
@@ -80,11 +105,16 @@ async def connect_http(
 
 
 class _Witness(httpx2.AsyncHTTPTransport):
-    def __init__(self, max_frame_bytes: int) -> None:
+    def __init__(self, max_frame_bytes: int, leave_seconds: float) -> None:
         super().__init__()
         self._max_frame_bytes = max_frame_bytes
+        self._leave_seconds = leave_seconds
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.method == "DELETE":  # says goodbye, and nobody needs to hear that it was heard
+            with anyio.move_on_after(self._leave_seconds):
+                return await super().handle_async_request(request)
+            raise httpx2.ReadTimeout("the server takes its time to end the session", request=request)
         exchange = Exchange.current()  # the SDK posts a message in the context of whoever sent it
         try:
             response = await super().handle_async_request(request)

@@ -182,7 +182,7 @@ def fails_thrice(request_id: int, arguments: dict[str, Any]) -> None:
 @tool(READ_ONLY)
 def asks_for_yesterday(request_id: int, _: dict[str, Any]) -> None:
     """As our own servers write it, but with a wait that nobody can keep."""
-    fields = {"message": "m", "details": {}, "hint": None, "retry_after_seconds": -1}
+    fields: dict[str, Any] = {"message": "m", "details": {}, "hint": None, "retry_after_seconds": -1}
     payload(request_id, error="rate_limited", kind="rate_limited", **fields)
 
 
