@@ -66,6 +66,47 @@ async def test_a_server_that_dies_under_a_method_is_a_fault_or_is_started_again(
                 assert fault.outcome == "not_done"  # noqa: PT017 - a value will do too
 
 
+@pytest.mark.parametrize("era", ["handshake", "both"])
+@pytest.mark.parametrize(
+    ("start", "kind"), [("null", "upstream_error"), ("text", "upstream_error"), ("huge", "too_large")]
+)
+async def test_a_session_that_begins_with_nonsense_is_told_from_one_that_ended(
+    era: str, start: str, kind: str
+) -> None:
+    options: ClientOptions = {"retry": ONCE, "max_frame_bytes": 2_000_000, "mode": "legacy"}
+    if era == "both":
+        options["mode"] = "auto"
+    async with Client(command("handshake", start=start), **options) as client:
+        with pytest.raises(Fault) as caught:
+            await client.call("echo", {"text": "x"})
+    fault = caught.value
+    assert (fault.kind, fault.layer, fault.outcome) == (kind, "protocol", "not_done")
+
+
+MISTAKES: dict[str, Callable[[Client], Awaitable[object]]] = {
+    "no name": lambda client: client.call(None),  # type: ignore[arg-type]  # that is the mistake, here and below
+    "half a character": lambda client: client.call("\ud800"),
+    "half a character inside": lambda client: client.call("false_success", {"a": "\ud800"}),
+    "a list of arguments": lambda client: client.call("false_success", [1]),  # type: ignore[arg-type]
+    "not a number": lambda client: client.call("false_success", {"a": float("nan")}),
+    "infinity": lambda client: client.call("false_success", {"a": [float("inf")]}),
+    "a number for an address": lambda client: client.read_resource(5),  # type: ignore[arg-type]
+    "half an address": lambda client: client.read_resource("a://\udfff"),
+    "no prompt": lambda client: client.get_prompt(None),  # type: ignore[arg-type]
+    "a number for a prompt": lambda client: client.get_prompt("p", {"a": 5}),  # type: ignore[dict-item]
+    "text for a prompt": lambda client: client.get_prompt("p", "a"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+async def test_what_the_caller_got_wrong_is_never_called_the_peers_fault(mistake: str) -> None:
+    async with Client(["no-such-program-anywhere"], retry=ONCE) as client:
+        with pytest.raises(Fault) as caught:
+            await MISTAKES[mistake](client)
+    fault = caught.value
+    assert (fault.kind, fault.origin, fault.outcome) == ("invalid_params", "local", "not_done")
+
+
 def test_the_client_without_async_has_the_same_methods_and_options() -> None:
     options = {field.name for field in dataclasses.fields(Client)} - {"server", "_"}
     assert set(ClientOptions.__annotations__) == options

@@ -5,6 +5,7 @@ import inspect
 import pkgutil
 from collections.abc import Iterator
 from types import ModuleType
+from typing import Any
 
 import anyio
 import httpx2
@@ -16,9 +17,10 @@ from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from pydantic import BaseModel, ValidationError
 
 from faultless.client.folding import TABLE, WHEN, find_row, fold_answer, fold_local, state_outcome
-from faultless.client.frames import Exchange, HttpAnswer
+from faultless.client.frames import Exchange
+from faultless.client.http import HttpAnswer
 from faultless.client.listing import ListedTool
-from faultless.contract import Fault, FaultKind
+from faultless.contract import Fault, FaultKind, KindBasis
 
 # Not raised at a client: servers, authorisation dialogues and unfinished parts of the SDK raise these.
 ELSEWHERE = ("mcp.client.auth", "mcp.shared.auth")
@@ -156,3 +158,29 @@ def test_what_a_peer_declared_keeps_its_kind(kind: FaultKind) -> None:
     fault = state_outcome(Fault(kind, "said", origin="peer", layer="tool"), WRITE, issued=True)
     assert fault.kind is kind
     assert fault.outcome in {"not_done", "unknown"}
+
+
+BEFORE_ACTING = {
+    *("invalid_params", "unknown_tool", "usage_error", "permission_denied", "approval_required"),
+    *("auth_required", "not_found", "conflict", "rate_limited"),
+}
+
+
+@pytest.mark.parametrize("kind", FaultKind)
+def test_the_effect_follows_from_a_kind_only_if_it_is_said_before_acting(kind: FaultKind) -> None:
+    def state(tool: ListedTool = WRITE, **said: Any) -> str | None:  # noqa: ANN401 - the parameters of a fault
+        fault = Fault(kind, "said", **{"origin": "peer", "layer": "tool", **said})
+        return state_outcome(fault, tool, issued=True).outcome
+
+    is_refused = kind in BEFORE_ACTING
+    assert state(kind_basis=KindBasis.CODE) == ("not_done" if is_refused else "unknown")
+    assert state() == ("not_done" if is_refused or kind == "unavailable" else "unknown")
+    about_the_frame = is_refused or kind in {"parse_error", "unsupported"}
+    assert state(layer="protocol", kind_basis=KindBasis.CODE) == (
+        "not_done" if about_the_frame else "unknown"
+    )
+    for sign in ("output", "stderr", "exit_code"):
+        assert state(details={sign: 1}) == "unknown"
+    assert state(outcome="unknown") == "unknown"
+    assert state(READ) == ("unknown" if kind == "outcome_unknown" else "not_done")
+    assert state(READ, outcome="unknown") == state(READ)

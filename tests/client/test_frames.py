@@ -30,7 +30,7 @@ def test_an_answer_that_cannot_be_read_is_told_to_the_call_it_was_meant_for(data
     (frame,) = read_line(whole(data))
     assert frame.raw is None
     assert frame.fault is not None
-    assert (frame.fault.kind, frame.fault.origin, frame.fault.outcome) == ("upstream_error", "peer", "done")
+    assert (frame.fault.kind, frame.fault.origin, frame.fault.outcome) == ("upstream_error", "peer", None)
 
 
 def test_a_line_over_the_limit_is_told_to_its_call_and_ends_the_connection_where_it_names_none() -> None:

@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.server.mcpserver import MCPServer
 
 from faultless import Client, Fault, RetryPolicy
+from faultless.client.group import ClientGroup
 from tests.client.hostile import command
 
 pytestmark = pytest.mark.anyio
@@ -43,6 +45,38 @@ async def test_one_deadline_bounds_them_all_and_the_dead_do_not_hide_the_living(
         kinds = {name: fault.kind.value for name, fault in group.faults.items()}
         assert kinds == {"gone": "unavailable", "silent": "timeout"}
         assert (await group.call("good__echo", {"text": "x"})).value == {"text": "x"}
+
+
+async def test_an_entry_that_cannot_be_used_costs_only_its_own_server(tmp_path: Path) -> None:
+    entries = {
+        "good": ECHO,
+        "unset": {"command": "${NOT_SET_ANYWHERE}"},
+        "old": {"url": "http://a.example/sse", "type": "sse"},
+        "nothing": None,
+        "words": {"command": "x", "args": "serve it"},
+    }
+    async with Client.from_config(write(tmp_path, entries), retry=ONCE) as group:
+        assert group.faults.keys() == {"unset", "old", "nothing", "words"}
+        assert {tool.name.split("__")[0] for tool in await group.tools()} == {"good"}
+        assert group.faults.keys() == {"unset", "old", "nothing", "words"}
+        assert group.faults["unset"].hint == "set NOT_SET_ANYWHERE, or write ${NOT_SET_ANYWHERE:-default}"
+        assert group.faults["words"].message == ".mcp.json: words: args is not a list"
+        assert await _kind(group.call("old__echo")) == "unsupported"
+        assert await _kind(group.read_resource("nothing", "a://b")) == "usage_error"
+
+
+def offering(tool: str) -> MCPServer:
+    server = MCPServer("one tool")
+    server.add_tool(lambda: "done", name=tool)
+    return server
+
+
+async def test_no_tool_is_listed_that_another_servers_name_would_hide() -> None:
+    group = ClientGroup({"a": Client(offering("b__w")), "a__b": Client(offering("w"))})
+    async with group:
+        assert [tool.name for tool in await group.tools()] == ["a__b__w"]
+        assert group.faults.keys() == {"a"}
+        assert group.faults["a"].kind == "conflict"
 
 
 async def test_a_group_of_the_dead_says_so(tmp_path: Path) -> None:

@@ -39,55 +39,79 @@ FAULTS: dict[str, Expected] = {
     "peer_says_closed": ("unavailable", "Connection closed", "peer", "tool", "not_done"),
     "peer_says_timeout": ("timeout", "Request 'tools/call' timed out", "peer", "tool", "not_done"),
     "error_as_text": ("permission_denied", "permission denied", "peer", "protocol", "unknown"),
+    "flag_as_text": ("tool_failed", "it failed", "peer", "tool", "unknown"),
+    "flag_as_word": ("tool_failed", "it failed", "peer", "tool", "unknown"),
+    "flag_as_number": ("tool_failed", "it failed", "peer", "tool", "unknown"),
+    "flag_of_other_name": ("tool_failed", "it failed", "peer", "tool", "unknown"),
     "error_with_text_code": ("not_found", "open failed", "peer", "tool", "not_done"),
     "result_as_text": (
         "upstream_error",
         "the answer breaks the protocol: the result is not an object",
         "peer",
         "protocol",
-        "done",
+        "unknown",
     ),
     "result_as_list": (
         "upstream_error",
         "the answer breaks the protocol: the result is not an object",
         "peer",
         "protocol",
-        "done",
+        "unknown",
     ),
     "result_null": (
         "upstream_error",
         "the answer breaks the protocol: the result is not an object",
         "peer",
         "protocol",
-        "done",
+        "unknown",
     ),
     "deep": (
         "upstream_error",
         "the answer breaks the protocol: the frame is not JSON, or nested beyond reading",
         "peer",
         "protocol",
-        "done",
+        "unknown",
     ),
     "too_large": (
         "too_large",
         "the server sent a frame of {} bytes, more than this client accepts",
         "local",
-        "transport",
-        "done",
+        "protocol",
+        "unknown",
     ),
     "too_large_id_last": (
         "too_large",
         "the server sent a frame of {} bytes, more than this client accepts",
         "local",
-        "transport",
-        "done",
+        "protocol",
+        "unknown",
     ),
     "too_large_no_id": (
-        "too_large",
-        "the server sent a frame of 3000000 bytes, more than this client accepts",
+        "outcome_unknown",
+        (
+            "too_large_no_id may or may not have taken effect: "
+            "the server sent a frame of 3000000 bytes, more than this client accepts"
+        ),
         "local",
         "transport",
-        "done",
+        "unknown",
+    ),
+    **dict.fromkeys(
+        ("deep_error", "long_integer_in_an_error", "broken_error"),
+        (
+            "upstream_error",
+            "the answer breaks the protocol: the frame is not JSON, or nested beyond reading",
+            "peer",
+            "protocol",
+            "unknown",
+        ),
+    ),
+    "error_null": (
+        "upstream_error",
+        "the answer breaks the protocol: the result is not an object",
+        "peer",
+        "protocol",
+        "unknown",
     ),
     "outside_schema": (
         "upstream_error",
@@ -149,6 +173,7 @@ REPLIES: dict[str, tuple[Any, str | None, str | None]] = {
         "SDK prose",
     ),
     "text_id": ("fine", None, None),
+    "flag_as_no": ("fine", None, None),
     "twice": ("first", None, None),
     "batch": ("one of two", None, None),
     "noise": ("after the noise", None, None),
@@ -166,6 +191,7 @@ REPLIES: dict[str, tuple[Any, str | None, str | None]] = {
 # The names of the fields differ with the era; the rest does not.
 PROTOCOL_BREACHES = {
     "no_content": "Field required",
+    "task_begun": "Field required",
     "content_of_wrong_type": "Input should be a valid string",
 }
 SILENT = ("wrong_id", "null_id", "silent")
@@ -202,7 +228,7 @@ def test_an_answer_outside_the_protocol_is_a_fault_that_shows_it(hostile: SyncCl
         "upstream_error",
         "peer",
         "protocol",
-        "done",
+        "unknown",
     )
     assert fault.message.startswith("the answer breaks the protocol: ")
     assert fault.message.endswith(PROTOCOL_BREACHES[tool])

@@ -3,14 +3,15 @@
 import json
 import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, ClassVar
 
 import pytest
 
-from faultless.client import Client, RetryPolicy
-from faultless.contract import Fault
+from faultless.client import Client, Fallback, RetryPolicy
+from faultless.contract import Fault, FaultKind
 
 pytestmark = pytest.mark.anyio
 DEADLINE_SECONDS = 60.0
@@ -24,6 +25,24 @@ STATUSES = {
     "slow_gateway": 504,
     "session_gone": 404,
 }
+LOST_SESSIONS = {
+    "gone_as_the_python_sdk_says": (404, -32600, "Session not found"),
+    "gone_as_the_typescript_sdk_says": (404, -32001, "Session not found"),
+    "gone_as_many_examples_say": (400, -32000, "Bad Request: No valid session ID provided"),
+    "gone_as_a_new_process_says": (400, -32000, "Bad Request: Server not initialized"),
+}
+ERRORS = {
+    "refuses_in_body": (400, -32602, "Unknown tool: refuses_in_body"),
+    "says_closed": (200, -32000, "SSE stream ended without a response"),
+    **LOST_SESSIONS,
+}
+BODIES = {
+    "ends_stream": (200, b": nothing\n\n", "text/event-stream"),
+    "breaks_off": (200, b"id: 1\nretry: 1\ndata: \n\n", "text/event-stream"),
+    "wrong_type": (200, b"hello", "text/plain"),
+    "not_json": (200, b"{broken", "application/json"),
+    "huge_refusal": (500, b" " * 3_000_000, "text/plain"),
+}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -31,6 +50,8 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     locked: ClassVar[bool] = False
+    resumption_status: ClassVar[int] = 405
+    session: ClassVar[str] = "s1"
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -46,30 +67,31 @@ class Handler(BaseHTTPRequestHandler):
                 {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info},
             )
         elif method == "tools/list":
-            self._result(request_id, {"tools": []})
+            annotations = {"readOnlyHint": True}
+            reading = {"name": "http_500", "inputSchema": {"type": "object"}, "annotations": annotations}
+            self._result(request_id, {"tools": [reading]})
         elif method == "tools/call":
             self._call(body["params"]["name"], request_id)
         else:
             self._error(request_id, -32601, "Method not found")
 
     def do_GET(self) -> None:
-        self._answer(405, b"", "text/plain")
+        is_resumed = "last-event-id" in self.headers
+        self._answer(self.resumption_status if is_resumed else 405, b"", "text/plain")
 
-    do_DELETE = do_GET  # noqa: N815 - as above
+    def do_DELETE(self) -> None:
+        self._answer(405, b"", "text/plain")
 
     def _call(self, tool: str, request_id: int) -> None:
         if tool in STATUSES:
             self._answer(STATUSES[tool], b"<html>no</html>", "text/html", ("retry-after", "9"))
-        elif tool == "refuses_in_body":
-            self._error(request_id, -32602, "Unknown tool: refuses_in_body", status=400)
-        elif tool == "says_closed":
-            self._error(request_id, -32000, "SSE stream ended without a response")
-        elif tool == "ends_stream":
-            self._answer(200, b": nothing\n\n", "text/event-stream")
-        elif tool == "wrong_type":
-            self._answer(200, b"hello", "text/plain")
-        elif tool == "not_json":
-            self._answer(200, b"{broken", "application/json")
+        elif tool in ERRORS:
+            status, code, message = ERRORS[tool]
+            self._error(request_id, code, message, status)
+        elif tool in BODIES:
+            self._answer(*BODIES[tool])
+        elif tool.startswith("http_"):
+            self._answer(int(tool[5:]), b"", "text/plain")
         elif tool == "drops":
             self.connection.shutdown(socket.SHUT_RDWR)
         else:
@@ -82,7 +104,7 @@ class Handler(BaseHTTPRequestHandler):
         self._json({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}}, status)
 
     def _json(self, value: dict[str, Any], status: int = 200) -> None:
-        self._answer(status, json.dumps(value).encode(), "application/json", ("mcp-session-id", "s1"))
+        self._answer(status, json.dumps(value).encode(), "application/json", ("mcp-session-id", self.session))
 
     def _answer(self, status: int, body: bytes, kind: str, *headers: tuple[str, str]) -> None:
         self.send_response(status)
@@ -99,14 +121,37 @@ class Locked(Handler):
     locked = True
 
 
-def serve(handler: type[Handler]) -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+class Forgetful(Handler):
+    """Knows one session at a time."""
+
+    def do_POST(self) -> None:
+        if self.headers.get("mcp-session-id") in {None, self.session}:
+            super().do_POST()
+            return
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self._error(body.get("id"), -32600, "Session not found", status=404)
+
+
+class OneEach(Handler):
+    """A connection for every request, so that none outlives the server."""
+
+    protocol_version = "HTTP/1.0"
+
+
+@contextmanager
+def serving(server: ThreadingHTTPServer) -> Iterator[str]:
+    with server:
         server.daemon_threads = True
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/mcp"
         server.shutdown()
         thread.join(DEADLINE_SECONDS)
+
+
+def serve(handler: type[Handler]) -> Iterator[str]:
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as url:
+        yield url
 
 
 @pytest.fixture
@@ -152,6 +197,28 @@ async def test_a_failure_below_the_protocol_is_told_from_the_peers_word(
     assert (fault.kind, fault.origin, fault.layer, fault.outcome) == (kind, origin, layer, outcome)
 
 
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 429, 500, 503])
+async def test_a_call_that_was_taken_is_of_unknown_outcome_whatever_answers_its_resumption(
+    monkeypatch: pytest.MonkeyPatch, url: str, status: int
+) -> None:
+    monkeypatch.setattr(Handler, "resumption_status", status)
+    ran: list[Fault] = []
+    fallback = Fallback(ran.append, on=frozenset({FaultKind.RATE_LIMITED, FaultKind.AUTH_REQUIRED}))
+    async with Client(url, timeout=DEADLINE_SECONDS) as client:
+        with pytest.raises(Fault) as caught:
+            await client.call("breaks_off", fallback=fallback)
+        assert (await client.call("fine")).value == "fine"
+        assert client.starts == 1
+    fault = caught.value
+    assert (fault.kind, fault.origin, fault.outcome, ran) == (
+        "outcome_unknown",
+        "peer",
+        "unknown",
+        [],
+    )
+    assert fault.details == {"resumption_status": status, "cause": "unavailable"}
+
+
 async def test_a_session_the_server_forgot_is_begun_anew(url: str) -> None:
     async with Client(url, timeout=DEADLINE_SECONDS, retry=ONCE) as client:
         await client.call("fine")
@@ -159,6 +226,104 @@ async def test_a_session_the_server_forgot_is_begun_anew(url: str) -> None:
             await client.call("session_gone")
         await client.call("fine")
         assert client.starts == 2
+
+
+@pytest.mark.parametrize("tool", LOST_SESSIONS)
+async def test_a_session_lost_in_any_words_is_begun_anew_by_the_next_call(url: str, tool: str) -> None:
+    async with Client(url, timeout=DEADLINE_SECONDS, retry=ONCE) as client:
+        reply = await client.call(tool, fallback=lambda fault: fault)
+        fault = reply.value
+        assert (fault.kind, fault.origin, fault.outcome) == ("unavailable", "peer", "not_done")
+        await client.call("fine")
+        assert client.starts == 2
+
+
+async def test_a_listing_of_a_lost_session_begins_it_anew_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Forgetful)
+    with serving(server) as url:
+        async with Client(url, timeout=DEADLINE_SECONDS) as client:
+            await client.call("fine")
+            monkeypatch.setattr(Forgetful, "session", "another")
+            assert [tool.name for tool in await client.tools()] == ["http_500"]
+            assert (await client.call("fine")).value == "fine"
+            assert client.starts == 2
+
+
+async def test_a_call_that_met_no_server_is_not_done_though_its_session_was_open() -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), OneEach)
+    async with Client(f"http://127.0.0.1:{server.server_port}/mcp", timeout=DEADLINE_SECONDS) as client:
+        with serving(server):
+            await client.call("fine")
+        reply = await client.call("fine", fallback=lambda fault: fault)
+    fault = reply.value
+    assert (fault.kind, fault.origin, fault.outcome) == ("unavailable", "local", "not_done")
+
+
+REFUSALS = {
+    400: "invalid_params",
+    402: "permission_denied",
+    404: "unavailable",
+    405: "unavailable",
+    409: "conflict",
+    410: "not_found",
+    412: "conflict",
+    413: "too_large",
+    415: "upstream_error",
+    422: "invalid_params",
+    425: "upstream_error",
+    428: "conflict",
+    451: "permission_denied",
+    499: "outcome_unknown",
+    408: "outcome_unknown",
+    520: "outcome_unknown",
+}
+
+
+@pytest.mark.parametrize("status", REFUSALS)
+async def test_a_refusal_by_http_is_of_the_kind_its_status_names_and_is_not_walked_round(
+    url: str, status: int
+) -> None:
+    used: list[str] = []
+    async with Client(url, timeout=DEADLINE_SECONDS, retry=ONCE) as client:
+        with pytest.raises(Fault) as caught:
+            await client.call(f"http_{status}", fallback=lambda fault: used.append(fault.kind))
+    fault = caught.value
+    assert fault.kind == REFUSALS[status]
+    assert fault.outcome == ("unknown" if fault.kind == "outcome_unknown" else "not_done")
+    assert used == (["unavailable"] if fault.kind == "unavailable" else [])
+
+
+async def test_a_broken_server_is_told_by_its_status_however_long_its_page(url: str) -> None:
+    async with Client(url, timeout=DEADLINE_SECONDS, max_frame_bytes=1_000_000) as client:
+        with pytest.raises(Fault) as caught:
+            await client.call("huge_refusal")
+    fault = caught.value
+    assert (fault.kind, fault.details["http_status"], fault.outcome) == ("outcome_unknown", 500, "unknown")
+
+
+async def test_a_tool_that_only_reads_has_done_nothing_however_http_failed(url: str) -> None:
+    async with Client(url, timeout=DEADLINE_SECONDS, retry=ONCE) as client:
+        with pytest.raises(Fault) as caught:
+            await client.call("http_500")
+    assert (caught.value.kind, caught.value.outcome) == ("unavailable", "not_done")
+
+
+async def test_leaving_a_server_that_does_not_let_go_takes_no_longer_than_the_grace() -> None:
+    asked, released = Event(), Event()
+
+    class Clinging(Handler):
+        def do_DELETE(self) -> None:
+            asked.set()
+            released.wait(DEADLINE_SECONDS)
+
+    try:
+        with serving(ThreadingHTTPServer(("127.0.0.1", 0), Clinging)) as url:
+            async with Client(url, timeout=DEADLINE_SECONDS, mode="legacy", grace_seconds=0.05) as client:
+                await client.call("fine")
+            assert asked.is_set()
+            assert not released.is_set()
+    finally:
+        released.set()
 
 
 async def test_the_wait_that_http_asks_for_is_kept(url: str) -> None:

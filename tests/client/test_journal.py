@@ -54,7 +54,7 @@ async def test_a_call_is_told_from_attempt_to_outcome_under_one_id(tmp_path: Pat
 
 @pytest.mark.anyio
 async def test_a_call_that_is_cancelled_has_an_outcome_too(tmp_path: Path) -> None:
-    async with Client(command(), journal=tmp_path) as client:
+    async with Client(command(), journal=str(tmp_path)) as client:
         await client.call("echo", {"text": "warm"})
         with anyio.move_on_after(0.1):
             await client.call("silent", timeout=60)

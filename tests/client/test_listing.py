@@ -2,7 +2,7 @@
 
 import pytest
 
-from faultless.client import Client
+from faultless.client import Client, RetryPolicy
 from faultless.client.listing import ListedTool, find_drift, read_listing, simplify_listing
 from faultless.contract import Fault
 from tests.client.hostile import command
@@ -84,3 +84,32 @@ def test_the_sdk_gets_a_listing_it_can_read() -> None:
 )
 def test_a_broken_schema_checks_nothing(schema: dict[str, object]) -> None:
     ListedTool("t", input_schema=schema).check_arguments({"a": 1})
+
+
+UNUSABLE = ["lists_no_tools", "listing_fails", "lists_null", "lists_text", "lists_nothing", "odd_cursor"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("start", UNUSABLE)
+async def test_a_listing_that_cannot_be_read_costs_no_answer(era: str, start: str) -> None:
+    async with Client(command(era, start=start)) as client:
+        assert (await client.call("echo", {"text": "x"})).value == {"text": "x"}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("start", ["lists_null", "lists_text", "lists_nothing"])
+async def test_a_listing_that_is_none_is_a_fault_and_not_an_empty_one(start: str) -> None:
+    async with Client(command(start=start), retry=RetryPolicy(attempts=1)) as client:
+        with pytest.raises(Fault) as caught:
+            await client.tools()
+        assert (caught.value.kind, caught.value.origin, caught.value.layer) == (
+            "upstream_error",
+            "peer",
+            "protocol",
+        )
+        assert caught.value.message == "the answer breaks the protocol: tools is not a list"
+        if start != "lists_text":
+            for listing in (client.resources, client.prompts):
+                with pytest.raises(Fault, match="is not a list"):
+                    await listing()

@@ -1,8 +1,10 @@
 """Beside tools: resources, prompts, and the questions a server asks in the middle of a call."""
 
+import json
 from typing import Any
 
 import pytest
+from mcp import MCPError
 from mcp.server.mcpserver import Context, MCPServer
 from pydantic import BaseModel
 
@@ -117,11 +119,62 @@ async def test_none_declines_and_a_dictionary_answers() -> None:
         assert (await client.call("book")).text == "accept seats=2 window=False"
 
 
-@pytest.mark.parametrize("answer", [lambda _: {"seats": "many"}, lambda _: 1 / 0])
-async def test_an_answer_of_the_wrong_type_never_reaches_the_tool(answer: Any) -> None:  # noqa: ANN401 - a wrong one
-    async with Client(cinema(), mode="legacy", on_elicitation=answer, retry=ONCE) as client:
-        with pytest.raises(Fault):
+async def test_a_field_of_several_types_has_the_first_that_is_one() -> None:
+    def answer(question: Elicitation) -> dict[str, Any]:
+        assert [(field.name, field.type) for field in question.fields] == [("n", int)]
+        return {"n": None}
+
+    async with Client(command("handshake"), on_elicitation=answer) as client:
+        assert json.loads((await client.call("asks_in_between")).text)["result"]["content"] == {"n": None}
+
+
+def raise_secret(_: Elicitation) -> None:
+    raise RuntimeError("hunter2")
+
+
+WRONG_ANSWERS: dict[str, tuple[Any, str, str]] = {
+    "a wrong type": (lambda _: {"n": "hunter2"}, "invalid_params", "n: "),
+    "nothing needed": (lambda _: {}, "invalid_params", "required"),
+    "not a number": (lambda _: {"n": float("nan")}, "invalid_params", "JSON"),
+    "no JSON": (lambda _: {"n": object()}, "invalid_params", "JSON"),
+    "text": (lambda _: "hunter2", "usage_error", "returned str"),
+    "a list": (lambda _: ["hunter2"], "usage_error", "returned list"),
+    "an exception": (raise_secret, "usage_error", "raised RuntimeError: hunter2"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_ANSWERS)
+async def test_a_wrong_answer_is_the_fault_of_its_call_and_the_server_learns_nothing_of_it(
+    wrong: str,
+) -> None:
+    answer, kind, words = WRONG_ANSWERS[wrong]
+    heard: list[str] = []
+    async with Client(command("handshake"), on_elicitation=answer, retry=ONCE) as client:
+        with pytest.raises(Fault) as caught:
+            await client.call("asks_in_between", on_response=lambda response: heard.append(str(response)))
+        assert (await client.call("echo", {"text": "x"})).value == {"text": "x"}
+    fault = caught.value
+    assert (fault.kind, fault.origin, fault.layer, fault.outcome) == (kind, "local", "protocol", "unknown")
+    assert words in fault.message
+    assert "the client has no answer" in heard[0]
+    assert "hunter2" not in heard[0]
+
+
+async def test_a_tool_that_goes_on_without_an_answer_is_not_taken_for_one_that_had_it() -> None:
+    server = MCPServer("cinema")
+
+    @server.tool()
+    async def book(context: Context[Any]) -> str:
+        try:
+            await context.elicit("How many seats?", Booking)
+        except MCPError:
+            return "two seats, as usual"
+        return "as asked"
+
+    async with Client(server, mode="legacy", on_elicitation=lambda _: {"seats": "x"}, retry=ONCE) as client:
+        with pytest.raises(Fault) as caught:
             await client.call("book")
+    assert (caught.value.kind, caught.value.origin) == ("invalid_params", "local")
 
 
 async def test_in_the_newer_era_too_a_question_is_answered_and_a_wrong_answer_is_a_fault() -> None:

@@ -1,12 +1,15 @@
 """What is repeated, when another way is taken, and what never is."""
 
+import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
-from faultless.client import Client, Fallback, RetryPolicy
+from faultless.client import Breaker, Client, Fallback, RetryPolicy
 from faultless.client.listing import ListedTool
 from faultless.client.policies import NEVER_REPLACED, may_repeat
 from faultless.contract import FACTS, Fault, FaultKind, KindBasis, Retry
@@ -45,6 +48,34 @@ async def test_a_wait_doubles_comes_on_top_of_what_was_asked_for_and_ends_with_t
     assert policy.plan_wait(lost, READ, 3) is None
     with anyio.move_on_after(0.4):  # noqa: ASYNC100 - the wait itself would pass this deadline
         assert policy.plan_wait(lost, READ, 1) is None
+
+
+NOT_SECONDS = [-1, float("nan"), float("inf")]
+UNUSABLE: list[Callable[[], object]] = [
+    *(partial(RetryPolicy, attempts=attempts) for attempts in (0, -1, 1.5, True, None)),  # type: ignore[arg-type]  # that is the point
+    *(partial(RetryPolicy, first_wait_seconds=seconds) for seconds in NOT_SECONDS),
+    *(partial(RetryPolicy, longest_wait_seconds=seconds) for seconds in NOT_SECONDS),
+    *(partial(Fallback, print, timeout=seconds) for seconds in (0, *NOT_SECONDS)),
+    *(partial(Breaker, cool_down_seconds=seconds) for seconds in NOT_SECONDS),
+    partial(Breaker, limit=0),
+    *(partial(Client, "http://x", timeout=seconds) for seconds in (0, *NOT_SECONDS)),
+    *(partial(Client, "http://x", grace_seconds=seconds) for seconds in NOT_SECONDS),
+    partial(Client, "http://x", max_frame_bytes=0),
+]
+
+
+@pytest.mark.parametrize("make", UNUSABLE)
+def test_a_number_that_cannot_be_meant_is_refused_where_it_is_given(make: Callable[[], object]) -> None:
+    with pytest.raises(ValueError, match=r"finite number of seconds|whole number from 1 on"):
+        make()
+
+
+@pytest.mark.anyio
+async def test_a_server_that_asks_for_less_than_no_wait_asks_for_none() -> None:
+    async with Client(command(), retry=PATIENT) as client:
+        with pytest.raises(Fault) as caught:
+            await client.call("asks_for_yesterday")
+    assert (caught.value.kind, caught.value.retry_after_seconds) == ("rate_limited", None)
 
 
 @pytest.mark.anyio
@@ -196,6 +227,37 @@ async def test_an_effect_that_ended_in_words_is_not_repeated_by_another_way(
     fault = await fault_of("acts_then_says", wide, arguments={"path": str(made), "said": said})
     assert (fault.kind, fault.kind_basis, fault.outcome) == (SAID_AFTERWARDS[said], "prose", "unknown")
     assert made.read_text() == "x"
+
+
+ACTS = """#!/bin/sh
+# @tool acts, then breaks its promise
+# @output json{}
+echo x >> "$PWD/made"
+echo '{}'
+"""
+PROMISES = {
+    "no_json": ("", "none"),
+    "no_json_for_a_schema": (' {"type":"object"}', "none"),
+    "other_json": (' {"type":"object"}', "5"),
+}
+
+
+@pytest.mark.parametrize("faults", ["native", "result"])
+@pytest.mark.anyio
+async def test_what_our_own_server_declares_after_a_tool_acted_leaves_its_effect_open(
+    tmp_path: Path, faults: str
+) -> None:
+    for name, (schema, printed) in PROMISES.items():
+        (tmp_path / name).write_text(ACTS.format(schema, printed))
+        (tmp_path / name).chmod(0o755)
+    serve = [sys.executable, "-m", "faultless", "serve", "toolbox", "--faults", faults]
+    wide = Fallback(lambda _: "again", on=frozenset(FaultKind) - NEVER_REPLACED)
+    async with Client([*serve, "--root", str(tmp_path), str(tmp_path)]) as client:
+        for number, name in enumerate(PROMISES, start=1):
+            with pytest.raises(Fault) as caught:
+                await client.call(name, fallback=wide)
+            assert (caught.value.kind_basis, caught.value.outcome) == ("declared", "unknown")
+            assert (tmp_path / "made").read_text() == "x\n" * number
 
 
 @pytest.mark.parametrize("empty", [None, "", "  ", [], {}, (), b""])

@@ -57,7 +57,7 @@ class Endpoint:
 
     def connect(self) -> AbstractAsyncContextManager[tuple[Any, Any]]:
         if isinstance(self.address, str):
-            return connect_http(self.address, self.headers, self.max_frame_bytes)
+            return connect_http(self.address, self.headers, self.max_frame_bytes, self.grace_seconds)
         if isinstance(self.address, Sequence):
             return self._run(self.address)
         return _serve(self.address)

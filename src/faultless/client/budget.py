@@ -65,6 +65,5 @@ def explain_size(size: int, counted: str = "bytes") -> Fault:
         f"the server sent a frame of {size} {counted}, more than this client accepts",
         hint=f"ask the tool for less{limit}",
         details={f"frame_{counted}": size},
-        layer="transport",
-        outcome="done",
+        layer="protocol",
     )

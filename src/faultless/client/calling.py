@@ -197,7 +197,7 @@ class ToolCall(_Asking[Reply]):
         fault, reading = fold_answer(exchange)
         supervisor.note(connection, fault)
         if fault is not None:
-            if fault.kind is FaultKind.INVALID_PARAMS:
+            if fault.kind is FaultKind.INVALID_PARAMS and fault.origin == "peer":
                 await self._blame_drift(connection, tool, fault)
             raise fault
         tool.check_answer(exchange.raw["result"])
@@ -220,6 +220,7 @@ class ToolCall(_Asking[Reply]):
         drift = find_drift(tool, connection.tools.get(self.name))
         if drift is not None:
             self.context.supervisor.acknowledge(connection)
+            drift.outcome = self._state_outcome(fault).outcome  # a refusal in prose proves nothing
             raise drift from fault
 
     def _make_reply(self, result: dict[str, Any], reading: Reading) -> Reply:

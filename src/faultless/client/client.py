@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import weakref
 from concurrent.futures import Future
@@ -23,8 +22,9 @@ from faultless.client.config import Config, read_config
 from faultless.client.elicitation import OnElicitation, make_callback
 from faultless.client.group import ClientGroup
 from faultless.client.journal import Journal
+from faultless.client.listing import check_mapping, check_text
 from faultless.client.offers import get_prompt, list_prompts, list_resources, read_resource
-from faultless.client.policies import Breaker, Fallback, RetryPolicy, Run
+from faultless.client.policies import Breaker, Fallback, RetryPolicy, Run, check_count, check_seconds
 from faultless.client.supervisor import Supervisor
 from faultless.contract import Fault, FaultKind
 from faultless.contract.redaction import Redactor
@@ -70,7 +70,7 @@ class Client:
     headers: Mapping[str, str] | None = None
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     breaker: Breaker = field(default_factory=Breaker)
-    journal: Journal | Path | None = None
+    journal: Journal | Path | str | None = None
     raise_suspected: bool = False
     """Whether an answer that only reads like a failure is raised as one."""
     max_frame_bytes: int = MAX_FRAME_BYTES
@@ -85,18 +85,25 @@ class Client:
     """Further options of `mcp.Client`, such as sampling_callback."""
 
     def __post_init__(self) -> None:
-        _check_seconds(self.timeout)
-        _check_seconds(self.start_timeout)
-        _check_seconds(self.probe_timeout)
+        check_seconds("timeout", self.timeout)
+        check_seconds("start_timeout", self.start_timeout)
+        check_seconds("probe_timeout", self.probe_timeout)
+        check_seconds("grace_seconds", self.grace_seconds, least=0)
+        check_count("max_frame_bytes", self.max_frame_bytes)
         self._tasks: TaskGroup | None = None
         self._context: CallContext | None = None
 
     @staticmethod
     def from_config(config: Config, **options: Unpack[ClientOptions]) -> ClientGroup:
         """The servers of an `mcpServers` file as one group; the options are those of every client in it."""
-        return ClientGroup(
-            {name: Client._make(entry, options) for name, entry in read_config(config).items()}
-        )
+        clients: dict[str, Client] = {}
+        faults: dict[str, Fault] = {}
+        for name, entry in read_config(config).items():
+            if isinstance(entry, Fault):
+                faults[name] = entry
+            else:
+                clients[name] = Client._make(entry, options)
+        return ClientGroup(clients, faults)
 
     @staticmethod
     def _make(entry: ServerEntry, options: ClientOptions) -> Client:
@@ -123,7 +130,9 @@ class Client:
             self.start_timeout,
             self.probe_timeout,
         )
-        journal = Journal(self.journal) if isinstance(self.journal, Path) else self.journal
+        journal = self.journal
+        if isinstance(journal, Path | str):
+            journal = Journal(Path(journal))
         redactor = Redactor.for_environment(self.env, self.headers)
         self._context = CallContext(self._make_endpoint().name, supervisor, journal, redactor)
         return self
@@ -142,7 +151,7 @@ class Client:
             if tasks is not None:
                 tasks.cancel_scope.cancel()
                 await tasks.__aexit__(None, None, None)
-            if context.journal is not None and isinstance(self.journal, Path):  # then it is ours
+            if context.journal is not None and context.journal is not self.journal:  # then it is ours
                 context.journal.close()
 
     async def call(
@@ -161,15 +170,15 @@ class Client:
 
         `on_response` gets the server's answer as it came, before anything is made of it.
         """
-        seconds = self.timeout if timeout is None else _check_seconds(timeout)
+        seconds = self.timeout if timeout is None else check_seconds("timeout", timeout)
         given = Fallback(fallback) if callable(fallback) else fallback
         strict = self.raise_suspected if raise_suspected is None else raise_suspected
         return await ToolCall(
             self._use_context(),
-            tool,
+            check_text("the name of a tool", tool),
             seconds,
             retry or self.retry,
-            arguments=dict(arguments or {}),
+            arguments=dict(check_mapping(f"what {tool} is called with", arguments)),
             fallback=given,
             raise_suspected=strict,
             on_progress=on_progress,
@@ -193,6 +202,7 @@ class Client:
 
     async def read_resource(self, uri: str) -> Reply:
         """`value` is its text or its bytes, a list of these where it has several parts."""
+        check_text("the address of a resource", uri)
         return await self._read(f"reading {uri}", lambda connection: read_resource(connection, uri))
 
     async def prompts(self) -> list[Prompt]:
@@ -200,7 +210,11 @@ class Client:
 
     async def get_prompt(self, name: str, arguments: Mapping[str, str] | None = None) -> Reply:
         """`value` is its messages, `text` what they say."""
-        given = dict(arguments or {})
+        check_text("the name of a prompt", name)
+        given = dict(check_mapping(f"what {name} is filled in with", arguments))
+        for key, value in given.items():
+            check_text("the name of an argument", key)
+            check_text(f"the argument {key}", value)
         return await self._read(f"prompt {name}", lambda connection: get_prompt(connection, name, given))
 
     @property
@@ -245,12 +259,6 @@ class Client:
         return self._context
 
 
-def _check_seconds(seconds: float) -> float:
-    if not 0 < seconds < math.inf:
-        raise ValueError("a time-out is a positive, finite number of seconds")
-    return seconds
-
-
 class ClientOptions(TypedDict, total=False):
     """The options of `Client`, for whoever passes them on."""
 
@@ -263,7 +271,7 @@ class ClientOptions(TypedDict, total=False):
     headers: Mapping[str, str] | None
     retry: RetryPolicy
     breaker: Breaker
-    journal: Journal | Path | None
+    journal: Journal | Path | str | None
     raise_suspected: bool
     max_frame_bytes: int
     grace_seconds: float

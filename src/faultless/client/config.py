@@ -31,17 +31,24 @@ class ServerEntry:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-def read_config(config: Config) -> dict[str, ServerEntry]:
-    """Every server that is not disabled, or the fault that says what is wrong with the file."""
+def read_config(config: Config) -> dict[str, ServerEntry | Fault]:
+    """Every server that is not disabled, or what is wrong with it; raised where none is left to use."""
     name, value = _load(config)
     section = next((value[key] for key in _SECTIONS if isinstance(value.get(key), Mapping)), None)
     if section is None:
         raise _refuse(f"{name} has no mcpServers")
-    return {
-        server: _read_entry(f"{name}: {server}", entry)
-        for server, entry in section.items()
-        if not (isinstance(entry, Mapping) and entry.get("disabled") is True)
-    }
+    entries: dict[str, ServerEntry | Fault] = {}
+    for server, entry in section.items():
+        if isinstance(entry, Mapping) and entry.get("disabled") is True:
+            continue
+        try:
+            entries[server] = _read_entry(f"{name}: {server}", entry)
+        except Fault as fault:
+            entries[server] = fault
+    faults = [entry for entry in entries.values() if isinstance(entry, Fault)]
+    if faults and len(faults) == len(entries):
+        raise faults[0]
+    return entries
 
 
 def _load(config: Config) -> tuple[str, Mapping[str, Any]]:
@@ -72,12 +79,16 @@ def _read_entry(where: str, entry: object) -> ServerEntry:
     if isinstance(url := entry.get("url"), str):
         if entry.get("type") == "sse":
             raise _refuse(
-                f"{where} uses the sse transport, which this client does not speak", FaultKind.UNSUPPORTED
+                f"{where} uses the sse transport, which this client does not speak",
+                FaultKind.UNSUPPORTED,
+                hint="most such servers also have an address for streamable HTTP, often ending in /mcp",
             )
         return ServerEntry(_expand(where, url), headers=headers)
     command, arguments = entry.get("command"), entry.get("args", [])
-    if not isinstance(command, str) or not isinstance(arguments, list):
-        raise _refuse(f"{where} has neither a command nor a url")
+    if not isinstance(command, str):
+        raise _refuse(f"{where} has neither a command nor a url that is text")
+    if not isinstance(arguments, list):
+        raise _refuse(f"{where}: args is not a list")
     words = [_expand(where, str(word)) for word in (command, *arguments)]
     return ServerEntry(words, Path(_expand(where, cwd)) if isinstance(cwd, str) else None, env, headers)
 
@@ -95,11 +106,14 @@ def _expand(where: str, text: str) -> str:
     def replace(found: re.Match[str]) -> str:
         value = os.environ.get(found[1], found[2])
         if value is None:
-            raise _refuse(f"{where} needs the environment variable {found[1]}, which is not set")
+            raise _refuse(
+                f"{where} needs the environment variable {found[1]}, which is not set",
+                hint=f"set {found[1]}, or write ${{{found[1]}:-default}}",
+            )
         return value
 
     return _VARIABLE.sub(replace, text)
 
 
-def _refuse(message: str, kind: FaultKind = FaultKind.USAGE_ERROR) -> Fault:
-    return Fault(kind, message, hint=_HINT, layer="protocol", outcome="not_done")
+def _refuse(message: str, kind: FaultKind = FaultKind.USAGE_ERROR, hint: str = _HINT) -> Fault:
+    return Fault(kind, message, hint=hint, layer="protocol", outcome="not_done")

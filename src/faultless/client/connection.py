@@ -14,13 +14,15 @@ from mcp import MCPDeprecationWarning
 from mcp_types import Implementation
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from faultless.client.folding import fold_local, fold_refusal
+from faultless.client.folding import fold_breach, fold_local, fold_refusal
 from faultless.client.frames import LIST_TOOLS, Exchange, TappedTransport
 from faultless.client.listing import ListedTool, read_listing
 from faultless.contract import Fault, FaultKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from mcp_types import CallToolResult
 
     from faultless.client.address import Endpoint
 
@@ -37,6 +39,10 @@ _LISTINGS: dict[str, Callable[..., Awaitable[object]]] = {
     "prompts/list": mcp.Client.list_prompts,
 }
 _CLIENT_INFO = Implementation(name="faultless", version="0.1.0")
+
+
+async def _leave_unchecked(name: str, result: CallToolResult) -> None:
+    """In the place of a check."""
 
 
 class Connection:
@@ -78,6 +84,8 @@ class Connection:
 
     async def _stay_connected(self) -> None:
         async with self.mcp, anyio.create_task_group() as tasks:
+            # `ListedTool` checks. The SDK would list the tools again, and lose the answer where it cannot.
+            self.mcp.session.validate_tool_result = _leave_unchecked  # type: ignore[method-assign]  # as above
             await self.refresh()
             if self._is_modern:
                 tasks.start_soon(self._follow_changes)
@@ -114,8 +122,11 @@ class Connection:
         if exchange.raised is None:
             return await self.endpoint.explain_end()
         answer = exchange.raw
-        if answer is not None and "error" in answer and not self.start_ended.is_set():
-            return fold_refusal(exchange)
+        if not self.start_ended.is_set():
+            if exchange.fault is not None:
+                return exchange.fault
+            if answer is not None and not isinstance(answer.get("result"), dict):
+                return fold_refusal(exchange)
         folded = fold_local(exchange.raised)
         has_ended = self._ending.is_set() and folded.kind is FaultKind.UNAVAILABLE
         return await self.endpoint.explain_end() if has_ended else folded
@@ -138,7 +149,9 @@ class Connection:
         if self.endpoint.child is None:
             with anyio.move_on_after(_END_SECONDS):
                 await self.closed.wait()
-        return self.failure.copy() if self.failure else await self.endpoint.explain_end()
+        if self.failure is None:
+            return await self.endpoint.explain_end()
+        return self.failure.copy(outcome=None)  # what it says of the effect is said of another call
 
     async def refresh(self, *, strictly: bool = False) -> None:
         """List the tools; a server that cannot has none. Strictly: one that says there is no such method."""
@@ -159,7 +172,9 @@ class Connection:
         for _ in range(_MAX_PAGES):
             page = await self.ask(method, partial(listing, self.mcp, cursor=cursor), strictly=False)
             listed, following = page.get(key), page.get("nextCursor")
-            items += listed if isinstance(listed, list) else []
+            if not isinstance(listed, list):
+                raise fold_breach(f"{key} is not a list", page)
+            items += listed
             if not isinstance(following, str) or following == cursor:
                 break
             cursor = following
@@ -175,7 +190,7 @@ class Connection:
             raise exchange.fault or fold_local(exchange.raised or anyio.EndOfStream())
         result = exchange.raw.get("result")
         is_usable = isinstance(result, dict) and not (strictly and exchange.raised)
-        if "error" in exchange.raw or not is_usable:
+        if exchange.own_fault or "error" in exchange.raw or not is_usable:
             raise fold_refusal(exchange)
         return dict(result or {})
 

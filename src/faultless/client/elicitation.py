@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
-from mcp_types import ElicitRequestURLParams, ElicitResult
+from mcp_types import INTERNAL_ERROR, ElicitRequestURLParams, ElicitResult, ErrorData
 from pydantic import BaseModel
 
-from faultless.client.listing import ListedTool
+from faultless.client.frames import Exchange
+from faultless.client.listing import ListedTool, make_plain
 from faultless.contract import Fault, FaultKind, clean
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from mcp_types import ElicitRequestParams
 
 _TYPES: dict[object, type] = {"integer": int, "number": float, "boolean": bool, "array": list}
+_ANSWER = "the answer to the server's question"
+_NO_ANSWER = ErrorData(code=INTERNAL_ERROR, message="the client has no answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,41 +53,51 @@ OnElicitation: TypeAlias = Callable[[Elicitation], "Elicited | Awaitable[Elicite
 
 
 def make_callback(answer: OnElicitation) -> ElicitationFnT:
-    """For the SDK; an answer of the wrong type is a fault before anything is sent."""
+    """For the SDK; what goes wrong here is a fault of the call, and the server hears of no answer."""
 
-    async def elicit(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+    async def elicit(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
         del context
         question = _read_question(params)
-        given = await _ask(answer, question)
-        if given is None:
-            return ElicitResult(action="decline")
-        content = given.model_dump(mode="json") if isinstance(given, BaseModel) else dict(given)
-        if question.url is not None:
-            return ElicitResult(action="accept")
-        ListedTool("the answer to the server's question", input_schema=question.schema).check_arguments(
-            content
-        )
-        return ElicitResult(action="accept", content=content)
+        try:
+            return _check_answer(question, await _ask(answer, question))
+        except Fault as fault:
+            exchange = Exchange.current()
+            if exchange is None:
+                logging.getLogger(__name__).warning("nobody can tell whose question it was: %s", fault)
+            else:
+                fault.outcome = None  # the tool is in the middle of its work
+                exchange.own_fault = fault
+            return _NO_ANSWER
 
     return elicit
 
 
-async def _ask(answer: OnElicitation, question: Elicitation) -> Elicited:
+def _check_answer(question: Elicitation, given: object) -> ElicitResult:
+    if given is None:
+        return ElicitResult(action="decline")
+    if not isinstance(given, Mapping | BaseModel):
+        raise _refuse(f"on_elicitation returned {type(given).__name__}")
+    if question.url is not None:
+        return ElicitResult(action="accept")
+    content = make_plain(_ANSWER, given.model_dump() if isinstance(given, BaseModel) else given)
+    ListedTool(_ANSWER, input_schema=question.schema).check_arguments(content)
+    return ElicitResult(action="accept", content=content)
+
+
+async def _ask(answer: OnElicitation, question: Elicitation) -> object:
     try:
         if inspect.iscoroutinefunction(answer):
-            given: Elicited = await answer(question)
-            return given
+            return await answer(question)
         made = await anyio.to_thread.run_sync(answer, question, abandon_on_cancel=True)
         return await made if isinstance(made, Awaitable) else made
     except Exception as failed:  # noqa: BLE001 - the caller's own code may raise anything; it becomes the fault's cause
         cause = failed
-    raise Fault(
-        FaultKind.USAGE_ERROR,
-        clean(f"on_elicitation raised {type(cause).__name__}: {cause}", 500),
-        hint="return the answer, or None to decline",
-        layer="protocol",
-        outcome="not_done",
-    ) from cause
+    raise _refuse(f"on_elicitation raised {type(cause).__name__}: {cause}") from cause
+
+
+def _refuse(message: str) -> Fault:
+    hint = "return a dictionary or a pydantic model, or None to decline"
+    return Fault(FaultKind.USAGE_ERROR, clean(message, 500), hint=hint, layer="protocol")
 
 
 def _read_question(params: ElicitRequestParams) -> Elicitation:
@@ -100,13 +114,19 @@ def _read_question(params: ElicitRequestParams) -> Elicitation:
     return Elicitation(clean(params.message), tuple(fields), schema=schema)
 
 
+def _find_type(named: object) -> type:
+    """The first that is not null, where there are several."""
+    names = named if isinstance(named, list) else [named]
+    return next((_TYPES[name] for name in names if isinstance(name, str) and name in _TYPES), str)
+
+
 def _read_field(name: str, described: dict[str, Any], *, is_required: bool) -> ElicitedField:
     choices = described.get("enum")
     if isinstance(listed := described.get("oneOf"), list):
         choices = [choice.get("const") for choice in listed if isinstance(choice, dict)]
     return ElicitedField(
         name,
-        _TYPES.get(described.get("type"), str),
+        _find_type(described.get("type")),
         is_required,
         str(described.get("title") or described.get("description") or ""),
         tuple(str(choice) for choice in (choices if isinstance(choices, list) else [])),

@@ -48,19 +48,22 @@ WHEN: dict[type[Exception], str] = {raised: when for raised, _, when in _ROWS}
 
 _TRANSPORT_CODES = frozenset({-32700, -32600, -32601})
 _REFUSALS = frozenset({FaultKind.INVALID_PARAMS, FaultKind.UNKNOWN_TOOL})
-# A server that says one of these has looked and not acted; after any other it may have begun.
-_NOT_BEGUN = _REFUSALS | {
+# Who says one of these has looked and not acted; all other kinds may come after the effect.
+_BEFORE_ACTING = _REFUSALS | {
     FaultKind.USAGE_ERROR,
-    FaultKind.PARSE_ERROR,
     FaultKind.PERMISSION_DENIED,
     FaultKind.APPROVAL_REQUIRED,
     FaultKind.AUTH_REQUIRED,
     FaultKind.NOT_FOUND,
     FaultKind.CONFLICT,
     FaultKind.RATE_LIMITED,
-    FaultKind.UNSUPPORTED,
-    FaultKind.COLLECTION_ERROR,
 }
+# As JSON-RPC's own errors these are about our frame or its method: no tool was called.
+_BEFORE_CALLING = frozenset({FaultKind.PARSE_ERROR, FaultKind.UNSUPPORTED})
+# Details that only a run has; what was said after one says nothing about its effect.
+_SIGNS_OF_A_RUN = frozenset(
+    {"output", "printed", "stdout", "stderr", "exit_code", "signal", "duration", "duration_seconds"}
+)
 
 
 def find_row(raised: BaseException) -> type[Exception]:
@@ -96,9 +99,9 @@ def fold_local(raised: BaseException) -> Fault:
 def fold_answer(exchange: Exchange) -> tuple[Fault | None, Reading]:
     """What the peer said, with what the SDK thought of it; the fault is None for a verdict."""
     reading = read(exchange.raw)
-    stand_in = find_stand_in(exchange)
-    if stand_in is not None:
-        return stand_in, reading
+    fault = exchange.own_fault or find_stand_in(exchange)
+    if fault is not None:
+        return fault, reading
     if reading.fault is None:
         return (_fold_refused(exchange.raw, exchange.raised) if exchange.raised else None), reading
     reading.fault.layer = _find_layer(reading, exchange.raw)
@@ -107,9 +110,9 @@ def fold_answer(exchange: Exchange) -> tuple[Fault | None, Reading]:
 
 def fold_refusal(exchange: Exchange) -> Fault:
     """Why a request other than a tool's call has no result; a result is never read as a failure."""
-    stand_in = find_stand_in(exchange)
-    if stand_in is not None:
-        return stand_in
+    fault = exchange.own_fault or find_stand_in(exchange)
+    if fault is not None:
+        return fault
     reading = read(exchange.raw) if "error" in (exchange.raw or {}) else None
     if reading is None or reading.fault is None:
         return _fold_refused(exchange.raw, exchange.raised or ValueError("there is no result"))
@@ -122,7 +125,7 @@ def fold_refusal(exchange: Exchange) -> Fault:
 def _fold_refused(raw: dict[str, Any] | None, raised: BaseException) -> Fault:
     """The peer gave no error, yet the SDK would not have its answer."""
     result, leaf = (raw or {}).get("result"), _find_leaf(raised)
-    if isinstance(leaf, Fault):  # from on_elicitation
+    if isinstance(leaf, Fault):  # from a callback in mcp_options
         return leaf
     if isinstance(result, dict) and result.get("resultType") == "input_required":
         return Fault(
@@ -131,7 +134,7 @@ def _fold_refused(raw: dict[str, Any] | None, raised: BaseException) -> Fault:
             hint="pass on_elicitation, or sampling_callback in mcp_options",
             origin="peer",
             layer="protocol",
-            outcome="not_done",
+            outcome="unknown",  # a tool may ask in the middle of its work
         )
     why = str(leaf)
     if not isinstance(result, dict):
@@ -139,14 +142,17 @@ def _fold_refused(raw: dict[str, Any] | None, raised: BaseException) -> Fault:
     elif isinstance(leaf, ValidationError):
         first = leaf.errors(include_url=False)[0]
         why = f"{'.'.join(str(step) for step in first['loc'])}: {first['msg']}"
+    return fold_breach(why, result)
+
+
+def fold_breach(why: str, answer: object) -> Fault:
     return Fault(
         FaultKind.UPSTREAM_ERROR,
         clean(f"the answer breaks the protocol: {why}", 500),
         hint="report it to the server's maintainers",
-        details={"answer": make_portable(result)},
+        details={"answer": make_portable(answer)},
         origin="peer",
         layer="protocol",
-        outcome="done",
     )
 
 
@@ -162,10 +168,14 @@ def _find_layer(reading: Reading, raw: dict[str, Any] | None) -> Layer:
 
 
 def state_outcome(fault: Fault, tool: ListedTool, *, issued: bool) -> Fault:
-    """Say what is known of the effect; a call that may have had one is `outcome_unknown`, unless harmless."""
+    """Say what is known of the effect; a call that may have had one is `outcome_unknown`, unless harmless.
+
+    The rule, as a table: docs/client.md.
+    """
     if fault.outcome is None:
-        is_not_done = not issued or tool.is_read_only or _shows_nothing_begun(fault, tool)
-        fault.outcome = "not_done" if is_not_done else "unknown"
+        fault.outcome = "unknown" if issued and not _shows_nothing_begun(fault, tool) else "not_done"
+    if fault.outcome == "unknown" and tool.is_read_only and fault.kind is not FaultKind.OUTCOME_UNKNOWN:
+        fault.outcome = "not_done"
     is_unknown = fault.outcome == "unknown" and fault.layer == "transport"
     if not is_unknown or tool.is_repeatable:
         return fault
@@ -180,10 +190,12 @@ def state_outcome(fault: Fault, tool: ListedTool, *, issued: bool) -> Fault:
 
 def _shows_nothing_begun(fault: Fault, tool: ListedTool) -> bool:
     """Words prove nothing: `touch made; cat nope` says "no such file" too."""
-    if fault.origin != "peer":
+    if fault.origin != "peer" or not _SIGNS_OF_A_RUN.isdisjoint(fault.details):
         return False
     if fault.kind is FaultKind.UNKNOWN_TOOL and not tool.is_listed:
         return True
     if fault.kind is FaultKind.UNAVAILABLE:  # who speaks our contract would say `outcome_unknown`
         return fault.kind_basis is KindBasis.DECLARED
-    return fault.kind_basis is not KindBasis.PROSE and fault.kind in _NOT_BEGUN
+    if fault.kind in _BEFORE_CALLING and fault.layer != "protocol":
+        return False
+    return fault.kind_basis is not KindBasis.PROSE and fault.kind in _BEFORE_ACTING | _BEFORE_CALLING

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -31,13 +31,18 @@ if TYPE_CHECKING:
 
     from mcp.client import Transport
 
+    from faultless.client.http import HttpAnswer
     from faultless.process.lines import Line
 
 CALL_TOOL = "tools/call"
 LIST_TOOLS = "tools/list"
+_MAY_ASK = frozenset({CALL_TOOL, "prompts/get", "resources/read"})
+"""Requests in the middle of which a peer has something to ask."""
 _CANCELLED = "notifications/cancelled"
 _NOTICE_SECONDS = 0.2
 """Longest a notification may hold up its sender; a peer that does not read must not delay a deadline."""
+_GLANCE_SECONDS = 0.02
+"""The same for a peer that did not take the last one."""
 _MAX_QUESTIONS = 64
 """Requests of the peer's that may wait for our answer; one that does not read them must not fill memory."""
 _MAX_BATCH = 1000
@@ -67,6 +72,7 @@ def read_line(line: Line) -> list[Frame]:
         fault = explain_size(line.size)
         request_id = _find_id(line.data, line.tail)
         if request_id is None:  # nobody can be told, so the connection cannot go on
+            fault.layer = "transport"
             raise fault
         return [_wake(request_id, fault)]
     if line.data[:1] not in _OPENINGS:
@@ -143,24 +149,7 @@ def _explain_text() -> Fault:
         hint="report it to the server's maintainers",
         origin="peer",
         layer="protocol",
-        outcome="done",
     )
-
-
-@dataclass(slots=True)
-class HttpAnswer:
-    """What a server said below the protocol."""
-
-    status: int
-    retry_after: str | None
-    body: bytearray = field(default_factory=bytearray)
-    frame_bytes: int = 0
-    """Of the frame that came last, as far as it was read."""
-    is_over: bool = False
-    """That is more than the client accepts."""
-    values: int = 0
-    """In that frame, where they are more than the client accepts."""
-    is_encoded: bool = False
 
 
 _CURRENT: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
@@ -185,6 +174,8 @@ class Exchange:
     reports_progress: bool = False
     """The peer was asked to."""
     http: HttpAnswer | None = None
+    own_fault: Fault | None = None
+    """The peer asked back and our side could not answer, so that its answer cannot count."""
     _token: Token[Exchange | None] | None = field(default=None, repr=False)
 
     @staticmethod
@@ -241,22 +232,44 @@ class _Ledger:
     """Somebody listens to every notification; otherwise only those are passed on that a request waits for."""
     waiting: dict[str, Exchange] = field(default_factory=dict)
     questions: set[str] = field(default_factory=set)
+    lost: set[str] = field(default_factory=set)
+    """Questions whose answer could not be sent."""
+    reads: bool = True
+    """The peer took what was sent last."""
 
     def admits(self, message: object) -> bool:
         """Whether the SDK needs to see it: it starts a task for each, so a flood would fill memory."""
         if isinstance(message, JSONRPCNotification):
             return self.passes_notices or self._concerns(message)
         if isinstance(message, JSONRPCRequest):
-            if len(self.questions) >= _MAX_QUESTIONS:
+            if len(self.questions) >= _MAX_QUESTIONS or str(message.id) in self.questions:
                 return False
             self.questions.add(str(message.id))
         return True
 
+    def find_context(self, sender: Context | None) -> Context | None:
+        """Whose question it is: the transport may know; else it is clear only if one request is open."""
+        known = sender.get(_CURRENT) if sender is not None else None
+        if known is not None and known.method in _MAY_ASK:
+            return sender
+        asking = [exchange for exchange in self.waiting.values() if exchange.method in _MAY_ASK]
+        context = (sender or copy_context()).copy()
+        context.run(_CURRENT.set, asking[0] if len(asking) == 1 else None)
+        return context
+
     def close(self, message: object) -> None:
-        """Something was sent that ends an exchange: our answer to the peer, or a request given up."""
-        if isinstance(message, JSONRPCResponse | JSONRPCError):
-            self.questions.discard(str(message.id))
-        elif isinstance(message, JSONRPCNotification) and message.method == _CANCELLED:
+        """Our answer to a question was sent, or not: who does not read them is asked by no more."""
+        if not isinstance(message, JSONRPCResponse | JSONRPCError):
+            return
+        if not self.reads:
+            self.lost.add(str(message.id))
+            return
+        self.questions -= {str(message.id), *self.lost}
+        self.lost.clear()
+
+    def give_up(self, message: object) -> None:
+        """The request that it takes back is no longer waited for."""
+        if isinstance(message, JSONRPCNotification) and message.method == _CANCELLED:
             self.waiting.pop(str((message.params or {}).get("requestId")), None)
 
     def _concerns(self, message: JSONRPCNotification) -> bool:
@@ -292,9 +305,7 @@ class _TappedWriter(_Tapped):
     async def send(self, item: SessionMessage, /) -> None:
         message = item.message
         if not isinstance(message, JSONRPCRequest):
-            self._ledger.close(message)
-            with anyio.move_on_after(_NOTICE_SECONDS):
-                await self._inner.send(item)
+            await self._send_notice(item)
             return
         exchange = _CURRENT.get()
         if exchange is None or exchange.method != message.method:
@@ -304,9 +315,18 @@ class _TappedWriter(_Tapped):
         exchange.reports_progress = "progressToken" in ((message.params or {}).get("_meta") or {})
         try:
             await self._inner.send(item)
+            self._ledger.reads = True
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             exchange.issued = False
             raise
+
+    async def _send_notice(self, item: SessionMessage) -> None:
+        """What no request waits for, so that it may be lost."""
+        self._ledger.give_up(item.message)
+        with anyio.move_on_after(_NOTICE_SECONDS if self._ledger.reads else _GLANCE_SECONDS) as waiting:
+            await self._inner.send(item)
+        self._ledger.reads = not waiting.cancelled_caught
+        self._ledger.close(item.message)
 
 
 class _TappedReader(_Tapped):
@@ -320,10 +340,12 @@ class _TappedReader(_Tapped):
         super().__init__(inner, ledger)
         self._on_end = on_end
         self._on_notice = on_notice
+        self._context: Context | None = None
 
     @property
     def last_context(self) -> Context | None:
-        return getattr(self._inner, "last_context", None)
+        """Where the SDK handles what came last: a question of the peer's within the request it is about."""
+        return self._context
 
     def __aiter__(self) -> Self:
         return self
@@ -338,6 +360,9 @@ class _TappedReader(_Tapped):
             if not isinstance(item, SessionMessage):
                 return item
             self._observe(item)
+            self._context = getattr(self._inner, "last_context", None)
+            if isinstance(item.message, JSONRPCRequest):
+                self._context = self._ledger.find_context(self._context)
             if self._ledger.admits(item.message):
                 return item
 

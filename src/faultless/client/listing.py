@@ -5,6 +5,7 @@ The schemas come from strangers, so the engine that runs them fetches nothing an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,10 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from faultless.contract import Fault, FaultKind, clean
 from faultless.contract.portable import make_portable
+from faultless.contract.text import replace_surrogates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from faultless.contract import Json
 
@@ -92,18 +94,40 @@ class ListedTool:
         )
 
 
+def check_text(what: str, value: object) -> str:
+    """Text that can be sent, or an invalid_params fault: the mistake is the caller's."""
+    if not isinstance(value, str):
+        raise _refuse(f"{what} is text, not {type(value).__name__}")
+    if value != replace_surrogates(value):
+        raise _refuse(f"{what} holds half a character (a lone surrogate), which cannot be sent")
+    return value
+
+
+def check_mapping(what: str, value: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping | None):
+        raise _refuse(f"{what} is a dictionary, not {type(value).__name__}")
+    return value or {}
+
+
+def _refuse(message: str) -> Fault:
+    return Fault(
+        FaultKind.INVALID_PARAMS,
+        clean(message, _DETAIL_CHARACTERS),
+        hint="pass strings, finite numbers, booleans, lists and dictionaries only",
+        layer="protocol",
+        outcome="not_done",
+    )
+
+
 def make_plain(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments as the JSON that will be sent, or an invalid_params fault."""
     try:
-        plain: dict[str, Any] = from_json(to_json(arguments, inf_nan_mode="strings"))
+        written = to_json(
+            arguments, inf_nan_mode="constants"
+        )  # which JSON does not have, so they are refused
+        plain: dict[str, Any] = from_json(written, allow_inf_nan=False)
     except (PydanticSerializationError, ValueError, RecursionError) as refused:
-        raise Fault(
-            FaultKind.INVALID_PARAMS,
-            clean(f"{tool}: the arguments cannot be written as JSON: {refused}", _DETAIL_CHARACTERS),
-            hint="pass strings, numbers, booleans, lists and dictionaries only",
-            layer="protocol",
-            outcome="not_done",
-        ) from None
+        raise _refuse(f"{tool}: the arguments cannot be written as JSON: {refused}") from None
     return plain
 
 

@@ -7,6 +7,7 @@ import binascii
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from faultless.client.folding import fold_breach
 from faultless.contract import FaultKind
 from faultless.contract.fault import Fault
 
@@ -126,13 +127,7 @@ def _read_part(part: dict[str, Any]) -> str | bytes:
     try:
         return base64.b64decode(str(part.get("blob", "")), validate=True)
     except (binascii.Error, ValueError) as broken:
-        raise Fault(
-            FaultKind.UPSTREAM_ERROR,
-            "the answer breaks the protocol: a blob is not base64",
-            hint="report it to the server's maintainers",
-            origin="peer",
-            layer="protocol",
-        ) from broken
+        raise fold_breach("a blob is not base64", None) from broken
 
 
 async def get_prompt(connection: Connection, name: str, arguments: dict[str, str]) -> Contents:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Awaitable, Callable, Sized
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -30,6 +31,20 @@ _LOST = frozenset({FaultKind.UNAVAILABLE, FaultKind.CRASH, FaultKind.TIMEOUT})
 Run: TypeAlias = Callable[[Fault], Any]
 
 
+def check_seconds(name: str, seconds: float, least: float | None = None) -> float:
+    """A number that can be waited for; without `least`, some time at all."""
+    is_enough = seconds > 0 if least is None else seconds >= least
+    if not (is_enough and seconds < math.inf):
+        raise ValueError(f"{name} is a {'positive, ' if least is None else ''}finite number of seconds")
+    return seconds
+
+
+def check_count(name: str, count: int) -> int:
+    if type(count) is not int or count < 1:
+        raise ValueError(f"{name} is a whole number from 1 on")
+    return count
+
+
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """Which calls are made again, and when; a wait that would pass the deadline is not begun."""
@@ -37,6 +52,11 @@ class RetryPolicy:
     attempts: int = 3
     first_wait_seconds: float = 0.1
     longest_wait_seconds: float = 5.0
+
+    def __post_init__(self) -> None:
+        check_count("attempts", self.attempts)
+        check_seconds("first_wait_seconds", self.first_wait_seconds, least=0)
+        check_seconds("longest_wait_seconds", self.longest_wait_seconds, least=0)
 
     def plan_wait(self, fault: Fault, tool: ListedTool, attempts: int) -> float | None:
         """Seconds until the next attempt, after so many; None where the fault is final."""
@@ -78,6 +98,8 @@ class Fallback:
     def __post_init__(self) -> None:
         if forbidden := self.on & NEVER_REPLACED:
             raise ValueError(f"a fallback never stands in for {', '.join(sorted(forbidden))}")
+        if self.timeout is not None:
+            check_seconds("timeout", self.timeout)
 
     def covers(self, fault: Fault, tool: ListedTool) -> bool:
         """Never where an effect could happen twice, and not on the strength of prose."""
@@ -119,6 +141,10 @@ class Breaker:
     cool_down_seconds: float = 30.0
     _faults: int = 0
     _probe_at: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_count("limit", self.limit)
+        check_seconds("cool_down_seconds", self.cool_down_seconds, least=0)
 
     @property
     def is_closed(self) -> bool:

@@ -10,6 +10,7 @@ import anyio
 from faultless.client.connection import Connection
 from faultless.client.folding import fold_answer
 from faultless.client.frames import CALL_TOOL, Exchange
+from faultless.client.http import LOST_SESSION
 from faultless.client.listing import ListedTool, find_drift
 from faultless.contract import Fault, FaultKind
 from faultless.contract.backoff import choose_wait
@@ -25,8 +26,17 @@ if TYPE_CHECKING:
 _HEALTH_CHECK = "health_check"
 _FIRST_WAIT_SECONDS = 0.1
 _LONGEST_WAIT_SECONDS = 10.0
-_NO_SUCH_SESSION = 404
-"""The server behind the URL was restarted; only a new session helps."""
+# What HTTP says of the first request is said of the address, and the call was never made.
+_NO_SERVER = frozenset(
+    {
+        FaultKind.CRASH,
+        FaultKind.INVALID_PARAMS,
+        FaultKind.CONFLICT,
+        FaultKind.NOT_FOUND,
+        FaultKind.UPSTREAM_ERROR,
+        FaultKind.INTERRUPTED,
+    }
+)
 
 
 @dataclass
@@ -103,7 +113,7 @@ class Supervisor:
         """No call was made on a connection that never came about."""
         fault = failure.copy()
         fault.layer, fault.outcome = fault.layer or "transport", "not_done"
-        if fault.kind is FaultKind.CRASH:
+        if fault.layer == "transport" and fault.kind in _NO_SERVER:
             fault.kind = FaultKind.UNAVAILABLE
         self.breaker.note(fault)
         return fault
@@ -138,7 +148,7 @@ class Supervisor:
             self._failures = 0
             if self._learned_mode is None:
                 self._learned_mode = connection.mode
-        elif fault.details.get("http_status") == _NO_SUCH_SESSION:
+        elif LOST_SESSION in fault.details:
             connection.abort(fault)
 
     def check_liveness(self, connection: Connection) -> None:

@@ -105,7 +105,7 @@ def write(
         message=replace_surrogates(fault.message),
         hint=None if fault.hint is None else replace_surrogates(fault.hint),
         details=make_portable_object(fault.details),
-        retry_after_seconds=retry if is_amount(retry) else None,
+        retry_after_seconds=retry if is_amount(retry) and retry >= 0 else None,
     )
     if fault.kind is FaultKind.UNKNOWN_TOOL:
         return FORMS[Dialect.JSONRPC].write(portable, {}, as_result=False)
@@ -378,6 +378,7 @@ def _restore(fields: dict[str, Json], message: object, details: object) -> Fault
         return None
     if retry is not None and not is_amount(retry):
         return None
+    wait = None if retry is None or retry < 0 else retry  # nobody can wait less than not at all
     return Fault(
-        FaultKind(kind), message, hint=hint, details=details, retry_after_seconds=retry, origin="peer"
+        FaultKind(kind), message, hint=hint, details=details, retry_after_seconds=wait, origin="peer"
     )

@@ -179,6 +179,13 @@ def fails_thrice(request_id: int, arguments: dict[str, Any]) -> None:
         text(request_id, f"attempt {count}")
 
 
+@tool(READ_ONLY)
+def asks_for_yesterday(request_id: int, _: dict[str, Any]) -> None:
+    """As our own servers write it, but with a wait that nobody can keep."""
+    fields: dict[str, Any] = {"message": "m", "details": {}, "hint": None, "retry_after_seconds": -1}
+    payload(request_id, error="rate_limited", kind="rate_limited", **fields)
+
+
 @tool()
 def marks(request_id: int, arguments: dict[str, Any]) -> None:
     """Has an effect, then dies before it answers."""
@@ -208,6 +215,15 @@ def asks(request_id: int, _: dict[str, Any]) -> None:
         requests = {"q": {"method": "elicitation/create", "params": question}}
         answer = {"resultType": "input_required", "inputRequests": requests, "requestState": "s"}
         send({"jsonrpc": "2.0", "id": request_id, "result": answer})
+
+
+@tool()
+def asks_in_between(request_id: int, _: dict[str, Any]) -> None:
+    """In the older era a question is a request of its own, in the middle of the call."""
+    schema = {"type": "object", "properties": {"n": {"type": ["integer", "null"]}}, "required": ["n"]}
+    params = {"message": "how many?", "requestedSchema": schema}
+    send({"jsonrpc": "2.0", "id": "q1", "method": "elicitation/create", "params": params})
+    text(request_id, sys.stdin.buffer.readline().decode())
 
 
 def _count(path: str) -> int:

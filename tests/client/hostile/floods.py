@@ -51,6 +51,12 @@ def endless_questions(_: int, __: dict[str, Any]) -> None:
 
 
 @tool(READ_ONLY)
+def endless_pings(_: int, __: dict[str, Any]) -> None:
+    """And it reads none of the answers."""
+    forever(b"".join(b'{"jsonrpc":"2.0","id":%d,"method":"ping"}\n' % number for number in range(1000)))
+
+
+@tool(READ_ONLY)
 def endless_answers(_: int, __: dict[str, Any]) -> None:
     """To requests that nobody made."""
     forever(b'{"jsonrpc":"2.0","id":987654,"result":{}}\n' * 1000)

@@ -34,6 +34,59 @@ def result_null(request_id: int, _: dict[str, Any]) -> None:
 
 
 @tool()
+def error_null(request_id: int, _: dict[str, Any]) -> None:
+    send({"jsonrpc": "2.0", "id": request_id, "error": None})
+
+
+@tool()
+def task_begun(request_id: int, _: dict[str, Any]) -> None:
+    result(request_id, task={"taskId": "t", "status": "working"})
+
+
+ERROR = b'{"jsonrpc":"2.0","id":%d,"error":{"code":-32602,"message":%s,"data":%s}}\n'
+
+
+@tool()
+def deep_error(request_id: int, _: dict[str, Any]) -> None:
+    raw(ERROR % (request_id, b'"not executed"', b"[" * 3000 + b"]" * 3000))
+
+
+@tool()
+def long_integer_in_an_error(request_id: int, _: dict[str, Any]) -> None:
+    raw(ERROR % (request_id, b'"not executed"', b"9" * 5000))
+
+
+@tool()
+def broken_error(request_id: int, _: dict[str, Any]) -> None:
+    raw(ERROR % (request_id, b'"an unescaped "quote" in it"', b"0"))
+
+
+@tool()
+def flag_as_text(request_id: int, _: dict[str, Any]) -> None:
+    text(request_id, "it failed", isError="true")
+
+
+@tool()
+def flag_as_word(request_id: int, _: dict[str, Any]) -> None:
+    text(request_id, "it failed", isError="yes")
+
+
+@tool()
+def flag_as_number(request_id: int, _: dict[str, Any]) -> None:
+    text(request_id, "it failed", isError=1.0)
+
+
+@tool()
+def flag_of_other_name(request_id: int, _: dict[str, Any]) -> None:
+    text(request_id, "it failed", is_error=True)
+
+
+@tool()
+def flag_as_no(request_id: int, _: dict[str, Any]) -> None:
+    text(request_id, "fine", isError="false")
+
+
+@tool()
 def content_of_wrong_type(request_id: int, _: dict[str, Any]) -> None:
     result(request_id, content=[{"type": "text", "text": 5}])
 

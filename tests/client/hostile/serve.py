@@ -10,12 +10,41 @@ import sys
 from typing import Any
 
 from tests.client.hostile import behaviour, floods, frames, shapes
-from tests.client.hostile.wire import ANNOTATIONS, OUTPUTS, SCHEMAS, STATE, TOOLS, error, raw, result, send
+from tests.client.hostile.wire import (
+    ANNOTATIONS,
+    OUTPUTS,
+    SCHEMAS,
+    STATE,
+    TOOLS,
+    error,
+    raw,
+    result,
+    send,
+)
 
 MODERN = "2026-07-28"
 HANDSHAKE = "2025-11-25"
 LOADED = (behaviour, floods, frames, shapes)
 """Their tools are added as they load."""
+
+
+ODD: dict[str, dict[str, Any]] = {
+    "refuses": {
+        "initialize": {
+            "error": {"code": -32000, "message": "licence expired", "data": {"kind": "nothing known"}}
+        }
+    },
+    "null": {key: {"result": None} for key in ("server/discover", "initialize")},
+    "text": {key: {"result": "welcome"} for key in ("server/discover", "initialize")},
+    "huge": {key: {"result": {"x": "x" * frames.LARGE}} for key in ("server/discover", "initialize")},
+    "lists_no_tools": {"tools/list": {"error": {"code": -32601, "message": "Method not found"}}},
+    "listing_fails": {"tools/list": {"error": {"code": -32603, "message": "the database is down"}}},
+    "lists_text": {"tools/list": {"result": {"tools": "x"}}},
+    "odd_cursor": {"tools/list": {"result": {"tools": [], "nextCursor": 5}}},
+    "lists_null": {f"{key}/list": {"result": {key: None}} for key in ("tools", "resources", "prompts")},
+    "lists_nothing": {f"{key}/list": {"result": {}} for key in ("tools", "resources", "prompts")},
+}
+"""By the way a server starts: what it answers to a method."""
 
 
 def list_tools(start: str, cursor: str | None) -> dict[str, Any]:
@@ -40,7 +69,9 @@ def serve(message: dict[str, Any], era: str, start: str) -> None:
     method, request_id, params = message.get("method"), message.get("id"), message.get("params") or {}
     if request_id is None or method is None:
         return
-    if method == "server/discover" and era != "handshake":
+    if method in ODD.get(start, {}):
+        send({"jsonrpc": "2.0", "id": request_id, **ODD[start][method]})
+    elif method == "server/discover" and era != "handshake":
         result(
             request_id,
             supportedVersions=[MODERN],
@@ -48,8 +79,6 @@ def serve(message: dict[str, Any], era: str, start: str) -> None:
             ttlMs=0,
             cacheScope="private",
         )
-    elif method == "initialize" and start == "refuses":
-        error(request_id, -32000, "licence expired", data={"kind": "nothing known"})
     elif method == "initialize" and era != "modern":
         version = "1999-01-01" if start == "old_version" else HANDSHAKE
         send(
