@@ -160,6 +160,7 @@ class Rig:
                 state=self.home / "state",
                 api_url=self.gmail.url,
                 timeout_seconds=3.0,
+                attach_from=self.folder,
                 **self.options,
             )
             rest = Rest(Access(settings.token_path), settings.api_url)
@@ -174,7 +175,7 @@ class Rig:
                     )
                     for name, toolset in servers.items()
                 }
-                vault = Vault(clients["obsidian"], DirectVault(self.folder))
+                vault = Vault(clients["obsidian"], DirectVault(self.folder), self.folder)
                 return await work(vault, Mailer(clients["gmail"]))
 
         return anyio.run(run)

@@ -1,5 +1,6 @@
 """What a person approved: the hash of one mail, by whom, until when."""
 
+from faultless.approval.attachment import LARGEST_MAIL_BYTES, Attachment, read_attachments
 from faultless.approval.ledger import SendLedger, SendRecord, SendState
 from faultless.approval.store import (
     DEFAULT_LIFETIME,
@@ -12,12 +13,15 @@ from faultless.approval.store import (
 
 __all__ = [
     "DEFAULT_LIFETIME",
+    "LARGEST_MAIL_BYTES",
     "Approval",
     "ApprovalStore",
+    "Attachment",
     "Content",
     "SendLedger",
     "SendRecord",
     "SendState",
     "approval_required",
     "default_state_folder",
+    "read_attachments",
 ]

@@ -29,9 +29,9 @@ Send what a person approved: Drafts/ -> Approved/ -> Done/, in an Obsidian vault
   faultless outbox approve --vault ~/vault invoice.md     shows the exact mail, and asks
   faultless outbox run --vault ~/vault
 
-A note's frontmatter holds to, subject and optionally cc, bcc, reply_to_message_id; its text, without its
-%%comments%%, is the mail. An approval holds for exactly that content: a note changed afterwards goes back to
-Drafts/ and says so.
+A note's frontmatter holds to, subject and optionally cc, bcc, reply_to_message_id, attachments (files of the
+vault); its text, without its %%comments%%, is the mail. An approval holds for exactly that content: a note
+changed afterwards goes back to Drafts/ and says so.
 """
 
 

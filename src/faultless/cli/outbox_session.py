@@ -95,7 +95,9 @@ def converse(
 ) -> int:
     folder, state_folder = vault.resolve(), (state or default_state_folder()).absolute()
     place = locate_state(state_folder, folder)
-    gmail = _split(gmail_command) or server_command("gmail", ["--state", str(state_folder)])
+    gmail = _split(gmail_command) or server_command(
+        "gmail", ["--state", str(state_folder), "--attach-from", str(folder)]
+    )
     obsidian = _split(obsidian_command) or server_command(
         "obsidian", ["--vault", str(folder), "--allow-approvals"]
     )
@@ -107,7 +109,7 @@ def converse(
             mail = await stack.enter_async_context(Client(gmail, journal=calls))
             session = Session(
                 folder,
-                Vault(notes, DirectVault(folder)),
+                Vault(notes, DirectVault(folder), folder),
                 Mailer(mail),
                 ApprovalStore(state_folder),
                 OutboxJournal(place / "journal.jsonl"),

@@ -74,7 +74,7 @@ class ApprovalDesk:
         note = await self._find(name)
         require_unsent(note)
         _require_open(note, self.journal.load().get(note.name))
-        return note, read_letter(note)
+        return note, read_letter(note, self.vault.folder)
 
     async def examine(self, note: Note, content: Content) -> list[str]:
         """What a person must know before saying yes; what sending would refuse is refused."""

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from faultless.approval import default_state_folder
+from faultless.approval import default_state_folder, read_attachments
 from faultless.contract import Fault, FaultKind
 from faultless.kit.command import option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from faultless.approval import Attachment
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -33,6 +35,9 @@ class Settings:
     send_without_approval: bool = option(False, "Send what no person approved. Think twice.")
     attachments: Path | None = option(
         None, "Where attachments are saved (default: attachments/ in the root).", metavar="DIR"
+    )
+    attach_from: Path | None = option(
+        None, "Mails may carry files of this folder (default: none may).", metavar="DIR"
     )
     token: Path | None = option(None, "The login (default: $GMAIL_TOKEN_PATH, or our own).", metavar="FILE")
     state: Path | None = option(
@@ -87,6 +92,16 @@ class Settings:
                 hint=f"allowed are: {', '.join(self.allow_recipient)}",
                 details={"refused_recipients": list(refused)},
             )
+
+    def read_attachments(self, paths: Sequence[str]) -> tuple[Attachment, ...]:
+        if paths and self.attach_from is None:
+            raise Fault(
+                FaultKind.PERMISSION_DENIED,
+                "this server attaches no files",
+                hint="the person who runs the server names a folder with --attach-from",
+                details={"option": "--attach-from"},
+            )
+        return read_attachments(self.attach_from, paths) if self.attach_from else ()
 
 
 def _forbidden(tool: str, flag: str) -> Fault:
