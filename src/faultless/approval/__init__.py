@@ -8,7 +8,9 @@ from faultless.approval.store import (
     ApprovalStore,
     Content,
     approval_required,
+    check_account,
     default_state_folder,
+    locate_account,
 )
 
 __all__ = [
@@ -22,6 +24,8 @@ __all__ = [
     "SendRecord",
     "SendState",
     "approval_required",
+    "check_account",
     "default_state_folder",
+    "locate_account",
     "read_attachments",
 ]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 DEFAULT_LIFETIME = timedelta(days=7)
 _CONTENT_VERSION = 1
+_ACCOUNT = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -32,6 +33,23 @@ def default_state_folder() -> Path:
         return Path(named)
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "faultless"
+
+
+def locate_account(state_folder: Path, account: str) -> Path:
+    """Where an account's approvals, records, journals and limits lie; at the top for the unnamed one."""
+    return state_folder / "accounts" / check_account(account) if account else state_folder
+
+
+def check_account(name: str) -> str:
+    """A name that every file system keeps apart from the others."""
+    if not _ACCOUNT.fullmatch(name):
+        raise Fault(
+            FaultKind.INVALID_PARAMS,
+            "an account's name is lower-case letters, digits, - and _, at most 32",
+            hint="choose a plain name, for instance work",
+            details={"field": "account"},
+        )
+    return name
 
 
 @dataclass(frozen=True, slots=True)

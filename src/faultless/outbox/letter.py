@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from faultless.approval import Attachment
 
-_ENVELOPE = frozenset({"to", "cc", "bcc", "subject", "reply_to_message_id", "attachments"})
+_ENVELOPE = frozenset({"to", "cc", "bcc", "subject", "reply_to_message_id", "attachments", "account"})
 _OURS = frozenset({"status", "message_id", "outbox_reason", "outbox_hint"})
 _OF_THE_VAULT = frozenset({"tags", "aliases", "cssclasses", "created", "modified"})
 """What Obsidian and its users put into any note; it never leaves."""
@@ -82,6 +82,11 @@ def _strip_comments(note: Note) -> str:
     if "%%" in text:
         raise _malformed(note, "body", "has a %%comment that is not closed")
     return text.strip()
+
+
+def read_account(note: Note) -> str:
+    """Through which account it leaves; empty for the one without a name."""
+    return _text(note, "account").lower()
 
 
 def has_left(note: Note) -> bool:

@@ -13,7 +13,7 @@ from faultless.contract import Fault, FaultKind
 from faultless.contract.backoff import choose_wait
 from faultless.outbox.history import find_filed_copy, look_up_history
 from faultless.outbox.journal import MAY_HAVE_LEFT, Entry, OutboxJournal, State
-from faultless.outbox.letter import read_letter, require_unsent
+from faultless.outbox.letter import read_account, read_letter, require_unsent
 from faultless.outbox.machine import Machine, is_machine_note
 from faultless.outbox.servers import APPROVED, DONE, DRAFTS, REJECTED
 
@@ -125,6 +125,8 @@ class Outbox:
     on_change: Callable[[Entry], None] = lambda _: None
     retries: RetrySchedule = field(default_factory=RetrySchedule)
     clock: Callable[[], float] = time.monotonic
+    account: str = ""
+    """Notes for another are left alone."""
     _pass: Pass = field(default_factory=Pass)
 
     def __post_init__(self) -> None:
@@ -165,6 +167,9 @@ class Outbox:
     async def _process(self, path: str) -> Entry | None:
         note = await self.vault.read(path)
         entry = self.journal.load().get(note.name)
+        if read_account(note) != self.account:
+            is_ours = entry is not None and entry.state in MAY_HAVE_LEFT  # as it was when it may have left
+            return await self._resolve_unknown(None, entry) if entry is not None and is_ours else None
         if entry is not None and entry.state in MAY_HAVE_LEFT:
             entry = await self._resolve_unknown(note, entry)
             if entry.state in MAY_HAVE_LEFT:
