@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.peers import PEERS, ROOT
-from faultless.kit.testing import INITIALIZE, WireClient
+from faultless.testing import INITIALIZE, WireClient
 
 PLAN = Path(__file__).with_suffix(".toml")
 HOME = PEERS / "corpus"

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import anyio
 import pytest
 
-from faultless.approval import Approval, ApprovalStore
+from faultless.approval import Approval, ApprovalStore, locate_account
 from faultless.cli.outbox_session import DirectVault
 from faultless.client import Client
 from faultless.kit.server import Boundary
@@ -59,6 +59,7 @@ class Rig:
     approve_by_move: bool = False
     gone: set[str] = field(default_factory=set)
     options: dict[str, Any] = field(default_factory=dict)
+    account: str = ""
     while_reading: Callable[[], object] = lambda: None
     """What happens between the mail being shown and the person's answer."""
 
@@ -66,8 +67,9 @@ class Rig:
         self.folder = self.home / "vault"
         for name in ("Drafts", "Approved", "Done", "Rejected"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
-        self.approvals = ApprovalStore(self.home / "state")
-        self.journal = OutboxJournal(self.home / "state" / "outbox" / "journal.jsonl")
+        state = locate_account(self.home / "state", self.account)
+        self.approvals = ApprovalStore(state)
+        self.journal = OutboxJournal(state / "outbox" / "journal.jsonl")
         self.machine = Machine.of(self.home / "state" / "outbox")
         self.warnings: list[str] = []
         write_login(self.home, self.gmail)
@@ -95,6 +97,7 @@ class Rig:
                 self.approve_by_move,
                 quiet_seconds=quiet,
                 clock=lambda: now,
+                account=self.account,
             )
             passes = []
             for seconds, happen in steps:
@@ -137,11 +140,11 @@ class Rig:
         return self._converse(work)
 
     def _make_desk(self, vault: Vault, mailer: Mailer) -> ApprovalDesk:
-        return ApprovalDesk(vault, mailer, self.approvals, self.journal, self.machine)
+        return ApprovalDesk(vault, mailer, self.approvals, self.journal, self.machine, self.account)
 
     def states(self) -> dict[str, str]:
         async def work(vault: Vault, _: Mailer) -> list[tuple[str, Entry]]:
-            return await list_entries(vault, self.journal)
+            return await list_entries(vault, self.journal, self.account)
 
         return {path or entry.note: entry.state.value for path, entry in self._converse(work)}
 
@@ -158,8 +161,10 @@ class Rig:
                 root=self.home,
                 token=self.home / "token.json",
                 state=self.home / "state",
+                account=self.account,
                 api_url=self.gmail.url,
                 timeout_seconds=3.0,
+                attach_from=self.folder,
                 **self.options,
             )
             rest = Rest(Access(settings.token_path), settings.api_url)
@@ -174,7 +179,7 @@ class Rig:
                     )
                     for name, toolset in servers.items()
                 }
-                vault = Vault(clients["obsidian"], DirectVault(self.folder))
+                vault = Vault(clients["obsidian"], DirectVault(self.folder), self.folder)
                 return await work(vault, Mailer(clients["gmail"]))
 
         return anyio.run(run)

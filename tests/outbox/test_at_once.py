@@ -130,8 +130,8 @@ def test_a_mail_that_is_being_sent_cannot_be_rejected(rig: Rig) -> None:
     assert rig.files() == {"Approved/too late.md"}
 
 
-def test_what_a_note_says_of_itself_does_not_change_its_content() -> None:
+def test_what_a_note_says_of_itself_does_not_change_its_content(rig: Rig) -> None:
     fields = {"to": "a@example.com", "subject": "x"}
     plain = Note("a.md", fields, "body", "")
     sent = Note("a.md", fields | {"status": "sent", "message_id": "1"}, "body", "")
-    assert read_letter(plain).digest() == read_letter(sent).digest()
+    assert read_letter(plain, rig.folder).digest() == read_letter(sent, rig.folder).digest()

@@ -25,11 +25,12 @@ WITHOUT_SERVER = ("--obsidian-command", "no-such-vault-server")
 
 @pytest.fixture
 def run(rig: Rig) -> Run:
-    gmail = shlex.join(gmail_command(rig.home, rig.gmail, "--timeout=3"))
-    places = ["--vault", str(rig.folder), "--state", str(rig.home / "state"), "--gmail-command", gmail]
+    places = ["--vault", str(rig.folder), "--state", str(rig.home / "state")]
 
-    def invoke(verb: str, *words: str, typed: str = "") -> Result:
-        return CliRunner().invoke(command, [verb, *places, *words], input=typed, standalone_mode=False)
+    def invoke(verb: str, *words: str, typed: str = "", gmail: tuple[str, ...] = ()) -> Result:
+        server = shlex.join(gmail_command(rig.home, rig.gmail, "--timeout=3", *gmail))
+        line = [verb, *places, "--gmail-command", server, *words]
+        return CliRunner().invoke(command, line, input=typed, standalone_mode=False)
 
     return invoke
 
@@ -116,3 +117,15 @@ def test_every_outbox_command_has_help(verb: str) -> None:
 
 def test_the_command_line_knows_the_login() -> None:
     assert "--client" in CliRunner().invoke(faultless, ["login", "gmail", "--help"]).stdout
+
+
+def test_a_person_sees_what_is_attached_before_saying_yes(rig: Rig, run: Run) -> None:
+    (rig.folder / "plan.pdf").write_bytes(b"%PDF")
+    text = "---\nto: a@example.com\nsubject: {subject}\nattachments: [plan.pdf]\n---\n"
+    rig.draft("with a file", text=text)
+    attaching = ("--attach-from", str(rig.folder))
+    shown = run("approve", "with a file", *WITHOUT_SERVER, typed="n\n", gmail=attaching)
+    assert "Attached: plan.pdf, 4 bytes, application/pdf, sha256 315d429b7714" in shown.stdout, shown.output
+    refused = run("approve", "with a file", *WITHOUT_SERVER, typed="n\n")
+    assert isinstance(refused.exception, Fault)
+    assert "attaches no files" in refused.exception.message

@@ -90,7 +90,7 @@ def fill(rig: Rig, count: int) -> OutboxJournal:
             f"CANARY-body of {name}",
             "",
         )
-        approval = rig.approvals.record(read_letter(note), approved_by="a person")
+        approval = rig.approvals.record(read_letter(note, rig.folder), approved_by="a person")
         journal.add(Entry(path.name, State.APPROVED, approval.id))
     return journal
 

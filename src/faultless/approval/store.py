@@ -7,17 +7,22 @@ import json
 import os
 import re
 import secrets
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import formataddr, getaddresses
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from faultless.approval.ledger import SendLedger
 from faultless.contract import Fault, FaultKind
 from faultless.durable import explained, write_atomically
 
+if TYPE_CHECKING:
+    from faultless.approval.attachment import Attachment
+
 DEFAULT_LIFETIME = timedelta(days=7)
 _CONTENT_VERSION = 1
+_ACCOUNT = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -28,6 +33,23 @@ def default_state_folder() -> Path:
         return Path(named)
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "faultless"
+
+
+def locate_account(state_folder: Path, account: str) -> Path:
+    """Where an account's approvals, records, journals and limits lie; at the top for the unnamed one."""
+    return state_folder / "accounts" / check_account(account) if account else state_folder
+
+
+def check_account(name: str) -> str:
+    """A name that every file system keeps apart from the others."""
+    if not _ACCOUNT.fullmatch(name):
+        raise Fault(
+            FaultKind.INVALID_PARAMS,
+            "an account's name is lower-case letters, digits, - and _, at most 32",
+            hint="choose a plain name, for instance work",
+            details={"field": "account"},
+        )
+    return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +63,11 @@ class Content:
     bcc: str = ""
     html: str = ""
     thread: str = ""
+    attachments: tuple[Attachment, ...] = ()
 
     def digest(self) -> str:
         """The same for two spellings of one mail; different as soon as anybody would read something else."""
-        bound = {
+        bound: dict[str, object] = {
             "version": _CONTENT_VERSION,
             "to": _list_addresses(self.to),
             "cc": _list_addresses(self.cc),
@@ -54,6 +77,8 @@ class Content:
             "html": _strip(self.html),
             "thread": self.thread.strip(),
         }
+        if self.attachments:
+            bound["attachments"] = [[it.name, it.sha256] for it in self.attachments]
         canonical = json.dumps(bound, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
         return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -80,6 +105,8 @@ class Approval:
     expires_at: str
     source: str = ""
     """What was approved, by its name: a note, say."""
+    attached: dict[str, str] = field(default_factory=dict)
+    """The hash of each file that goes with it, by its path."""
 
     def has_expired(self, now: datetime) -> bool:
         return now >= datetime.fromisoformat(self.expires_at)
@@ -111,6 +138,7 @@ class ApprovalStore:
             approved_at=moment.isoformat(timespec="seconds"),
             expires_at=(moment + lifetime).isoformat(timespec="seconds"),
             source=source,
+            attached={it.path: it.sha256 for it in content.attachments},
         )
         if renews is None:
             self.ledger.claim(approval.id, approval.digest)
@@ -155,15 +183,20 @@ class ApprovalStore:
         """The approval, if it is for exactly this content and still holds."""
         approval = self.find(approval_id)
         if approval.id != approval_id or approval.digest != content.digest():
-            raise approval_required(
-                "the mail is not the one that was approved; it was changed since", "content"
-            )
+            raise approval_required(_tell_change(approval, content), "content")
         if approval.has_expired(now or datetime.now(UTC)):
             raise approval_required(f"the approval expired at {approval.expires_at}", "expired")
         return approval
 
     def _path(self, approval_id: str) -> Path:
         return self._folder / f"{approval_id}.json"
+
+
+def _tell_change(approval: Approval, content: Content) -> str:
+    for it in content.attachments:
+        if approval.attached.get(it.path, it.sha256) != it.sha256:
+            return f"the attachment {it.path!r} is not the file that was approved; it was changed since"
+    return "the mail is not the one that was approved; it was changed since"
 
 
 def approval_required(message: str, reason: str) -> Fault:

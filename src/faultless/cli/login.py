@@ -17,6 +17,7 @@ Log in to Gmail with a browser, once; the login then renews itself.
 \b
   faultless login gmail --client ~/Downloads/client_secret.json
   faultless login gmail --scope readonly --no-browser
+  faultless login gmail --account work
 """
 
 
@@ -31,6 +32,9 @@ def command() -> None:
     type=_FILE,
     metavar="FILE",
     help="The OAuth client (default: $GMAIL_CREDENTIALS_PATH, or our own).",
+)
+@click.option(
+    "--account", default="", metavar="NAME", help="One of several accounts; servers take the same option."
 )
 @click.option(
     "--token",
@@ -56,7 +60,14 @@ def command() -> None:
     help="How long to wait for the person.",
 )
 def gmail(
-    *, client: Path | None, token: Path | None, scope: str, port: int, no_browser: bool, timeout: float
+    *,
+    client: Path | None,
+    account: str,
+    token: Path | None,
+    scope: str,
+    port: int,
+    no_browser: bool,
+    timeout: float,
 ) -> None:
     require_extra("gmail")
     from faultless.servers.gmail import login, settings  # noqa: PLC0415 - they need the extra
@@ -68,7 +79,7 @@ def gmail(
 
             webbrowser.open(url)
 
-    path = token or settings.default_token_path()
+    path = token or settings.default_token_path(account)
     found = login.read_client(client or settings.default_credentials_path())
     login.log_in(found, path, open_page=show, scope=scope, port=port, deadline_seconds=timeout)
     click.echo(f"Logged in; the login is in {path}.")

@@ -30,15 +30,21 @@ Send what a person approved: Drafts/ -> Approved/ -> Done/, in an Obsidian vault
   faultless outbox approve --vault ~/vault invoice.md     shows the exact mail, and asks
   faultless outbox run --vault ~/vault
 
-A note's frontmatter holds to, subject and optionally cc, bcc, reply_to_message_id; its text, without its
-%%comments%%, is the mail. An approval holds for exactly that content: a note changed afterwards goes back to
-Drafts/ and says so.
+A note's frontmatter holds to, subject and optionally cc, bcc, reply_to_message_id, attachments (files of the
+vault), account; its text, without its %%comments%%, is the mail. An approval holds for exactly that
+content: a note changed afterwards goes back to Drafts/ and says so.
 """
 
 
 def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options every outbox command takes."""
     for option in (
+        click.option(
+            "--account",
+            default="",
+            metavar="NAME",
+            help="One of several accounts; it takes the drafts that say `account: NAME`.",
+        ),
         click.option("--gmail-command", metavar="WORDS", help="Another command for the Gmail server."),
         click.option("--obsidian-command", metavar="WORDS", help="Another command for the vault's server."),
         click.option(
@@ -182,7 +188,8 @@ def settle(*, note: str, left: bool, **options: Any) -> int:  # noqa: ANN401 - t
 @command.command(
     "list",
     short_help="Show every mail and its state.",
-    help="States: drafted, approved, sending, unknown, failed, sent, rejected.",
+    help="States: drafted, approved, sending, unknown, failed, sent, rejected; "
+    "elsewhere is for another account.",
 )
 @_shared
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")

@@ -26,6 +26,10 @@ def render(path: str, content: Content) -> str:
     lines.append(f"Subject: {visible(content.subject)}")
     if content.thread:
         lines.append(f"In reply to: {visible(content.thread)}")
+    lines += [
+        f"Attached: {visible(it.path)}, {it.size_bytes} bytes, {it.mime_type}, sha256 {it.sha256[:12]}"
+        for it in content.attachments
+    ]
     body = "\n".join(visible(line) for line in content.body.split("\n"))
     return "\n".join([*lines, "", body, ""])
 

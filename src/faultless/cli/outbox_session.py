@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from faultless.approval import ApprovalStore, default_state_folder
+from faultless.approval import ApprovalStore, default_state_folder, locate_account
 from faultless.cli.lookup import load
 from faultless.cli.options import server_command
 from faultless.client import Client
@@ -42,6 +42,7 @@ class Session:
     approvals: ApprovalStore
     journal: OutboxJournal
     machine: Machine
+    account: str
 
     def make_outbox(
         self, *, approve_by_move: bool, quiet_seconds: float, on_change: Callable[[Entry], None]
@@ -55,16 +56,17 @@ class Session:
             approve_by_move,
             quiet_seconds,
             on_change,
+            account=self.account,
         )
 
     def make_desk(self) -> ApprovalDesk:
-        return ApprovalDesk(self.vault, self.mailer, self.approvals, self.journal, self.machine)
+        return ApprovalDesk(self.vault, self.mailer, self.approvals, self.journal, self.machine, self.account)
 
     def exclude_others(self) -> AbstractContextManager[None]:
-        return exclude_others(self.folder)
+        return exclude_others(self.folder, self.account)
 
     async def list_entries(self) -> list[tuple[str, Entry]]:
-        return await list_entries(self.vault, self.journal)
+        return await list_entries(self.vault, self.journal, self.account)
 
 
 class DirectVault:
@@ -90,12 +92,17 @@ def converse(
     *,
     vault: Path,
     state: Path | None,
+    account: str,
     gmail_command: str | None,
     obsidian_command: str | None,
 ) -> int:
-    folder, state_folder = vault.resolve(), (state or default_state_folder()).absolute()
+    folder, top = vault.resolve(), (state or default_state_folder()).absolute()
+    state_folder = locate_account(top, account)
     place = locate_state(state_folder, folder)
-    gmail = _split(gmail_command) or server_command("gmail", ["--state", str(state_folder)])
+    places = ["--state", str(top), "--attach-from", str(folder)]
+    gmail = _split(gmail_command) or server_command(
+        "gmail", [*places, "--account", account] if account else places
+    )
     obsidian = _split(obsidian_command) or server_command(
         "obsidian", ["--vault", str(folder), "--allow-approvals"]
     )
@@ -107,11 +114,12 @@ def converse(
             mail = await stack.enter_async_context(Client(gmail, journal=calls))
             session = Session(
                 folder,
-                Vault(notes, DirectVault(folder)),
+                Vault(notes, DirectVault(folder), folder),
                 Mailer(mail),
                 ApprovalStore(state_folder),
                 OutboxJournal(place / "journal.jsonl"),
-                Machine.of(place),
+                Machine.of(locate_state(top, folder)),  # one for all its accounts
+                account,
             )
             return await work(session)
 

@@ -60,20 +60,8 @@ class Function:
 
     async def answer(self, raw: Mapping[str, Any], call: Call, *, is_text: bool = False) -> Any:  # noqa: ANN401 - what it returned
         """Check the arguments and call it; without `async` it runs in a thread."""
-        import asyncio  # noqa: PLC0415 - loaded already where anything is called
-
         parsed = parse_arguments(self.arguments, raw, is_text=is_text)
         bound = functools.partial(self.run, **self._bind(parsed, call))
-        try:
-            return await self._call(bound)
-        except asyncio.CancelledError as stray:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
-                raise
-            # Nobody cancelled this call: it awaited something that was, and the session must not end for it.
-            raise RuntimeError("it ended as if it had been cancelled") from stray
-
-    async def _call(self, bound: Callable[[], Any]) -> Any:  # noqa: ANN401 - as above
         if inspect.iscoroutinefunction(self.run):
             return await bound()
         from anyio import to_thread  # noqa: PLC0415 - most servers have no sync tools and start sooner without it

@@ -161,7 +161,9 @@ class Boundary:
         except anyio.get_cancelled_exc_class() as cancelled:
             if anyio.current_effective_deadline() == -math.inf:
                 raise
-            fault = self._internal(cancelled)  # nobody cancelled the call: the tool let out what it cancelled
+            fault = self._internal(
+                cancelled, tool
+            )  # nobody cancelled the call: the tool let out what it cancelled
         except BaseException as unforeseen:  # noqa: BLE001 - a tool may raise SystemExit; the session must live
             fault = self._internal(unforeseen, tool)
         raise fault

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from faultless.approval import DEFAULT_LIFETIME
 from faultless.contract import Fault, FaultKind
 from faultless.outbox.history import find_filed_copy, look_up_history
 from faultless.outbox.journal import MAY_HAVE_LEFT, Entry, State
-from faultless.outbox.letter import read_letter, require_unsent
+from faultless.outbox.letter import read_account, read_letter, require_unsent
 from faultless.outbox.machine import is_machine_note
 from faultless.outbox.servers import APPROVED, DONE, DRAFTS, REJECTED
 
@@ -28,6 +28,7 @@ _UNRECORDED = {
     DONE: (State.SENT, "not by this outbox"),
     REJECTED: (State.REJECTED, ""),
 }
+_OPEN = frozenset({DRAFTS, APPROVED})
 # States a note can be in while it lies in a folder; anything else in the journal is about an earlier note.
 _POSSIBLE = {
     DRAFTS: {State.DRAFTED},
@@ -37,7 +38,7 @@ _POSSIBLE = {
 }
 
 
-async def list_entries(vault: Vault, journal: OutboxJournal) -> list[tuple[str, Entry]]:
+async def list_entries(vault: Vault, journal: OutboxJournal, account: str = "") -> list[tuple[str, Entry]]:
     """Pairs of the note's path and its entry; notes that were taken away come last, without a path."""
     known = journal.load()
     rows: list[tuple[str, Entry]] = []
@@ -53,10 +54,30 @@ async def list_entries(vault: Vault, journal: OutboxJournal) -> list[tuple[str, 
                 entry = Entry(name, state, reason=reason)
             else:
                 seen.add(name)
-            rows.append((path, entry))
+            elsewhere = await _find_elsewhere(vault, path, account) if folder in _OPEN else None
+            rows.append((path, elsewhere or replace(entry, account=account)))
     unfinished = {State.SENDING, State.UNKNOWN, State.FAILED, State.APPROVED}
-    rows += [("", it) for name, it in known.items() if name not in seen and it.state in unfinished]
+    rows += [
+        ("", replace(it, account=account))
+        for name, it in known.items()
+        if name not in seen and it.state in unfinished
+    ]
     return rows
+
+
+async def _find_elsewhere(vault: Vault, path: str, account: str) -> Entry | None:
+    """The row of a note that leaves through another account."""
+    try:
+        named = read_account(await vault.read(path))
+    except Fault:
+        return None  # it will be told when it is approved or sent
+    if named == account or (not named and path.startswith(f"{DRAFTS}/")):
+        return None
+    reason = f"it is for the account {named}" if named else "it names no account"
+    hint = (
+        f"`--account {named}`" if named else "the outbox without --account takes it; or add `account:` to it"
+    )
+    return Entry(path.rpartition("/")[2], State.ELSEWHERE, reason=reason, hint=hint, account=named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +89,15 @@ class ApprovalDesk:
     approvals: ApprovalStore
     journal: OutboxJournal
     machine: Machine
+    account: str = ""
 
     async def open(self, name: str) -> tuple[Note, Content]:
         """The note, by its path in the vault or its bare name, and the exact mail it stands for."""
         note = await self._find(name)
+        self._require_account(note)
         require_unsent(note)
         _require_open(note, self.journal.load().get(note.name))
-        return note, read_letter(note)
+        return note, read_letter(note, self.vault.folder)
 
     async def examine(self, note: Note, content: Content) -> list[str]:
         """What a person must know before saying yes; what sending would refuse is refused."""
@@ -106,6 +129,8 @@ class ApprovalDesk:
         known = self.journal.load().get(note.name)
         _require_open(note, known)  # again: a person takes time to read
         await self._require_room(note)
+        if read_account(note) != self.account:  # it named none; from now on it is this one's
+            await self.vault.write_fields(note, {"account": self.account})
         approval = self.approvals.record(
             content,
             approved_by=approved_by,
@@ -165,6 +190,16 @@ class ApprovalDesk:
         except Fault:
             return None
         return known.approval_id if same else None
+
+    def _require_account(self, note: Note) -> None:
+        """A draft that names no account may be taken by any desk."""
+        named = read_account(note)
+        if named and named != self.account:
+            raise Fault(
+                FaultKind.USAGE_ERROR,
+                f"{note.path} is for the account {named}",
+                hint=f"decide on it with --account {named}, or change `account:` in the note",
+            )
 
     async def _require_room(self, note: Note) -> None:
         """The journal goes by names, so a second note must not come beside one that is under way."""

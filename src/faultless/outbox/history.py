@@ -50,7 +50,7 @@ async def find_filed_copy(vault: Vault, note: Note, content: Content) -> str | N
     for path in await vault.list(DONE, narrowed):
         try:
             filed = await vault.read(path)
-            if has_left(filed) and read_letter(filed).digest() == content.digest():
+            if has_left(filed) and read_letter(filed, vault.folder).digest() == content.digest():
                 return path
         except Fault:
             continue  # it is no mail any more, so not this one

@@ -8,6 +8,8 @@ unknown   Approved/           it may have left, and nobody could tell yet
 failed    Approved/           it did not leave; the note says why
 sent      Done/               it left
 rejected  Rejected/           a person said no
+
+A note for another account is `elsewhere`, which no journal holds.
 """
 
 from __future__ import annotations
@@ -39,11 +41,11 @@ class State(StrEnum):
     FAILED = "failed"
     SENT = "sent"
     REJECTED = "rejected"
+    ELSEWHERE = "elsewhere"
 
 
 MAY_HAVE_LEFT = frozenset({State.SENDING, State.UNKNOWN})
 """To be looked up before anything else is done with the note."""
-_LOCK_NAME = ".outbox.lock"
 _WHAT = "the outbox's journal"
 
 
@@ -64,6 +66,8 @@ class Entry:
     via: str = ""
     """`server`, or `fallback` where the vault was changed without its server."""
     time: str = ""
+    account: str = ""
+    """Whose it is, in a list; a journal belongs to one account."""
 
 
 _NAMES = tuple(field.name for field in fields(Entry))
@@ -114,11 +118,12 @@ def _read(record: dict[str, Json]) -> Entry:
 
 
 @contextmanager
-def exclude_others(vault: Path) -> Iterator[None]:
-    """One outbox per vault. The lock is in the vault, so that it holds whatever state folder each one has."""
+def exclude_others(vault: Path, account: str = "") -> Iterator[None]:
+    """One outbox per vault and account. The lock is in the vault, so that it holds for any state folder."""
+    name = f".outbox-{account}.lock" if account else ".outbox.lock"
     with ExitStack() as stack:
         with explained("the outbox's lock in the vault"):
-            held = stack.enter_context(lock(vault / _LOCK_NAME, wait=False))
+            held = stack.enter_context(lock(vault / name, wait=False))
         if not held:
             raise Fault(
                 FaultKind.CONFLICT,

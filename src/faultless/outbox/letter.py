@@ -6,17 +6,22 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from faultless.approval import Content
+from faultless.approval import Content, read_attachments
 from faultless.contract import Fault, FaultKind, clean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
-_ENVELOPE = frozenset({"to", "cc", "bcc", "subject", "reply_to_message_id"})
+    from faultless.approval import Attachment
+
+_ENVELOPE = frozenset({"to", "cc", "bcc", "subject", "reply_to_message_id", "attachments", "account"})
 _OURS = frozenset({"status", "message_id", "outbox_reason", "outbox_hint"})
 _OF_THE_VAULT = frozenset({"tags", "aliases", "cssclasses", "created", "modified"})
 """What Obsidian and its users put into any note; it never leaves."""
 _COMMENT = re.compile(r"^[ \t]*%%.*?%%[ \t]*(?:\n|\Z)|%%.*?%%", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\[\[([^\[\]|#]+)\]\]\Z")
+"""As Obsidian writes a file into a property."""
 _MOST_CHARACTERS = {"subject": 990, "body": 2_000_000}
 """What the mail server takes; known here so that nobody else quotes what is too long."""
 
@@ -33,8 +38,8 @@ class Note:
         return self.path.rpartition("/")[2]
 
 
-def read_letter(note: Note) -> Content:
-    """The mail, or a fault that says which field is missing, unknown or not text; no text of it is quoted."""
+def read_letter(note: Note, vault: Path) -> Content:
+    """The mail with its files as they are now, or a fault that says which field is wrong, and quotes none."""
     unknown = sorted(set(note.frontmatter) - _ENVELOPE - _OURS - _OF_THE_VAULT)
     if unknown:
         raise _malformed(note, clean(unknown[0], 40), "is a field no mail has")
@@ -45,14 +50,30 @@ def read_letter(note: Note) -> Content:
         subject=_text(note, "subject"),
         body=_strip_comments(note),
         thread=_text(note, "reply_to_message_id"),
+        attachments=_attach(note, vault),
     )
-    for name in ("to", "body") if content.thread else ("to", "subject", "body"):
-        if not getattr(content, name):
+    optional = {"subject"} if content.thread else set()
+    optional |= {"body"} if content.attachments else set()
+    for name in ("to", "subject", "body"):
+        if name not in optional and not getattr(content, name):
             raise _malformed(note, name, "is missing")
     for name, most in _MOST_CHARACTERS.items():
         if len(getattr(content, name)) > most:
             raise _malformed(note, name, f"has more than {most} characters")
     return content
+
+
+def _attach(note: Note, vault: Path) -> tuple[Attachment, ...]:
+    value = note.frontmatter.get("attachments")
+    paths = value if isinstance(value, list) else [] if value is None else [value]
+    if not all(isinstance(path, str) for path in paths):
+        raise _malformed(note, "attachments", "is not a list of paths")
+    try:
+        return read_attachments(vault, [_LINK.sub(r"\1", path.strip()) for path in paths])
+    except Fault as fault:
+        # A missing file is a fault of the note, which is there itself.
+        kind = FaultKind.INVALID_PARAMS if fault.kind is FaultKind.NOT_FOUND else fault.kind
+        raise Fault(kind, f"{note.path}: {fault.message}", hint=fault.hint, details=fault.details) from fault
 
 
 def _strip_comments(note: Note) -> str:
@@ -61,6 +82,11 @@ def _strip_comments(note: Note) -> str:
     if "%%" in text:
         raise _malformed(note, "body", "has a %%comment that is not closed")
     return text.strip()
+
+
+def read_account(note: Note) -> str:
+    """Through which account it leaves; empty for the one without a name."""
+    return _text(note, "account").lower()
 
 
 def has_left(note: Note) -> bool:

@@ -13,12 +13,13 @@ from faultless.contract import Fault, FaultKind
 from faultless.contract.backoff import choose_wait
 from faultless.outbox.history import find_filed_copy, look_up_history
 from faultless.outbox.journal import MAY_HAVE_LEFT, Entry, OutboxJournal, State
-from faultless.outbox.letter import read_letter, require_unsent
+from faultless.outbox.letter import read_account, read_letter, require_unsent
 from faultless.outbox.machine import Machine, is_machine_note
 from faultless.outbox.servers import APPROVED, DONE, DRAFTS, REJECTED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
+    from pathlib import Path
 
     from faultless.approval import Content
     from faultless.outbox.letter import Note
@@ -97,11 +98,16 @@ class Sightings:
     clock: Callable[[], float]
     _seen: dict[str, tuple[str, float]] = field(default_factory=dict)
 
-    def is_quiet(self, note: Note) -> bool:
-        version, since = self._seen.get(note.path, ("", 0.0))
-        if version != note.version:
+    def is_quiet(self, note: Note, vault: Path) -> bool:
+        """Its files count too: they may arrive after the note, or in pieces."""
+        try:
+            reads = f"{note.version} {read_letter(note, vault).digest()}"
+        except Fault as fault:
+            reads = f"{note.version} {fault.message}"
+        seen, since = self._seen.get(note.path, ("", 0.0))
+        if seen != reads:
             since = self.clock()
-            self._seen[note.path] = note.version, since
+            self._seen[note.path] = reads, since
         return self.clock() - since >= self.quiet_seconds
 
 
@@ -119,6 +125,8 @@ class Outbox:
     on_change: Callable[[Entry], None] = lambda _: None
     retries: RetrySchedule = field(default_factory=RetrySchedule)
     clock: Callable[[], float] = time.monotonic
+    account: str = ""
+    """Notes for another are left alone."""
     _pass: Pass = field(default_factory=Pass)
 
     def __post_init__(self) -> None:
@@ -159,6 +167,9 @@ class Outbox:
     async def _process(self, path: str) -> Entry | None:
         note = await self.vault.read(path)
         entry = self.journal.load().get(note.name)
+        if read_account(note) != self.account:
+            is_ours = entry is not None and entry.state in MAY_HAVE_LEFT  # as it was when it may have left
+            return await self._resolve_unknown(None, entry) if entry is not None and is_ours else None
         if entry is not None and entry.state in MAY_HAVE_LEFT:
             entry = await self._resolve_unknown(note, entry)
             if entry.state in MAY_HAVE_LEFT:
@@ -169,7 +180,11 @@ class Outbox:
             if not await self._is_filed(entry):
                 return await self._file_if_unchanged(note, entry)
             entry = None  # another note of the same name
-        if self.approve_by_move and not _has_approval(entry) and not self._sightings.is_quiet(note):
+        if (
+            self.approve_by_move
+            and not _has_approval(entry)
+            and not self._sightings.is_quiet(note, self.vault.folder)
+        ):
             self._pass.waits = True
             return None
         if str(note.frontmatter.get("status")) == State.REJECTED.value:
@@ -190,7 +205,9 @@ class Outbox:
 
     async def _file_if_unchanged(self, note: Note, entry: Entry) -> Entry:
         try:
-            same = read_letter(note).digest() == self.approvals.find(entry.approval_id).digest
+            same = (
+                read_letter(note, self.vault.folder).digest() == self.approvals.find(entry.approval_id).digest
+            )
         except Fault:
             same = False
         if same:
@@ -219,7 +236,7 @@ class Outbox:
 
     async def _send_approved(self, note: Note, entry: Entry | None) -> Entry | None:
         try:
-            content = read_letter(note)
+            content = read_letter(note, self.vault.folder)
             entry = (
                 entry if entry is not None and _has_approval(entry) else await self._take_up(note, content)
             )

@@ -10,6 +10,7 @@ from faultless.outbox.letter import Note
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
+    from pathlib import Path
 
     from faultless.approval import Content
     from faultless.client import Client, Reply
@@ -28,7 +29,9 @@ Direct: TypeAlias = "Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]"
 class Vault:
     """Through its server; where that is gone, through the same code in this process."""
 
-    def __init__(self, client: Client, direct: Direct) -> None:
+    def __init__(self, client: Client, direct: Direct, folder: Path) -> None:
+        self.folder = folder
+        """Where the files lie that go with a mail; notes are read through the server."""
         self._client = client
         self._direct = direct
         self.via = "server"
@@ -129,9 +132,14 @@ class Mailer:
 
 
 def _list_arguments(content: Content) -> dict[str, Any]:
-    fields = {"cc": content.cc, "bcc": content.bcc, "reply_to_message_id": content.thread}
+    fields = {
+        "cc": content.cc,
+        "bcc": content.bcc,
+        "reply_to_message_id": content.thread,
+        "attachments": [it.path for it in content.attachments],
+    }
     needed = {"to": content.to, "subject": content.subject, "body": content.body}
-    return needed | {name: text for name, text in fields.items() if text}
+    return needed | {name: value for name, value in fields.items() if value}
 
 
 def _unquoted(fault: Fault) -> Fault:

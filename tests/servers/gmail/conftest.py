@@ -101,7 +101,14 @@ def fault_of(client: WireClient, tool: str, **arguments: object) -> Fault:
     return fault
 
 
+def make_content(letter: dict[str, str]) -> Content:
+    """What these arguments of send_email say."""
+    fields: dict[str, Any] = {
+        "thread" if name == "reply_to_message_id" else name: text for name, text in letter.items()
+    }
+    return Content(**fields)
+
+
 def approve(home: Path, **letter: str) -> str:
-    """A person's approval of exactly these arguments of send_email."""
-    fields = {"thread" if name == "reply_to_message_id" else name: text for name, text in letter.items()}
-    return ApprovalStore(home / "state").record(Content(**fields), approved_by="a person").id
+    """A person's approval of exactly these arguments."""
+    return ApprovalStore(home / "state").record(make_content(letter), approved_by="a person").id

@@ -19,7 +19,7 @@ from faultless.cli.login import gmail as gmail_login
 from faultless.contract import Fault, FaultKind
 from faultless.servers.gmail import doctor, login
 from faultless.servers.gmail.access import Access, read_token
-from tests.servers.gmail.conftest import write_login
+from tests.servers.gmail.conftest import StartGmail, fault_of, write_login
 from tests.servers.gmail.fake import FakeGmail
 
 
@@ -219,3 +219,30 @@ def test_the_doctor_sees_a_missing_an_open_and_a_good_login(
     assert [check.ok for check in doctor.diagnose(tmp_path)] == [True, True]
     (tmp_path / "token.json").chmod(0o644)
     assert not doctor.diagnose(tmp_path)[1].ok
+
+
+def test_a_named_account_has_a_login_of_its_own_which_the_doctor_shows(
+    gmail: FakeGmail, client_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GMAIL_TOKEN_PATH", str(tmp_path / "token.json"))
+    monkeypatch.setattr("webbrowser.open", browse)
+    words = ["--client", str(client_file), "--account", "work"]
+    done = CliRunner().invoke(gmail_login, words, standalone_mode=False)
+    assert "token-work.json" in done.output, done.exception
+    assert read_token(tmp_path / "token-work.json").access in gmail.oauth.access_tokens
+    assert [(check.name, check.ok) for check in doctor.diagnose(tmp_path)][1:] == [("Gmail login work", True)]
+    (tmp_path / "token-old.json").write_text("{}")
+    write_login(tmp_path, gmail)
+    checks = {check.name: check for check in doctor.diagnose(tmp_path)}
+    assert [checks[f"Gmail login{name}"].ok for name in ("", " old", " work")] == [True, False, True]
+    assert "faultless login gmail --account old" in checks["Gmail login old"].fix
+
+
+def test_a_missing_login_of_a_named_account_names_the_command_for_it(
+    start_gmail: StartGmail, tmp_path: Path
+) -> None:
+    server = start_gmail(f"--token={tmp_path / 'none.json'}", "--account=work")
+    fault = fault_of(server, "health_check")
+    assert fault.kind is FaultKind.AUTH_REQUIRED
+    assert "`faultless login gmail --account work`" in fault.message
+    assert fault.details["command"] == "faultless login gmail --account work"

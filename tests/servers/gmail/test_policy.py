@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import email
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +150,7 @@ def test_an_audit_that_cannot_be_written_stops_the_send(gmail: FakeGmail, home: 
     ("change", "told"),
     [
         ({"subject": " "}, "subject may be empty in a reply only"),
-        ({"body": ""}, "body may be empty beside html only"),
+        ({"body": ""}, "body may be empty beside html or attachments only"),
         ({"to": "zoë@example.com"}, "SMTPUTF8"),
         ({"to": "not an address"}, "is not a mail address"),
     ],
@@ -176,3 +178,40 @@ def test_checking_refuses_what_the_settings_refuse(gmail: FakeGmail, home: Path)
         refused = call(gmail, home, "check_email", LETTER, **options)
         assert isinstance(refused, Fault)
         assert refused.kind is FaultKind.PERMISSION_DENIED
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "plan.pdf").write_bytes(b"%PDF")
+    (tmp_path / "secret").write_text("secret")
+    return folder
+
+
+def test_a_draft_carries_files_of_the_folder_the_server_attaches_from_and_no_others(
+    gmail: FakeGmail, home: Path, files: Path
+) -> None:
+    letter = LETTER | {"body": "", "attachments": ["plan.pdf"]}
+    made = call(gmail, home, "create_draft", letter, attach_from=files, drafts_only=True)
+    assert isinstance(made, dict)
+    message = email.message_from_bytes(gmail.account.messages[made["message_id"]].raw)
+    assert [part.get_filename() for part in message.walk()] == [None, None, "plan.pdf"]
+    for path, kind in {"../secret": FaultKind.PERMISSION_DENIED, "plans.pdf": FaultKind.NOT_FOUND}.items():
+        refused = fault(gmail, home, "create_draft", letter | {"attachments": [path]}, attach_from=files)
+        assert refused.kind is kind
+
+
+def test_check_email_says_what_would_be_attached_and_a_server_without_a_folder_attaches_nothing(
+    gmail: FakeGmail, home: Path, files: Path
+) -> None:
+    letter = LETTER | {"attachments": ["plan.pdf"]}
+    checked = call(gmail, home, "check_email", letter, attach_from=files)
+    assert isinstance(checked, dict)
+    sha256 = hashlib.sha256(b"%PDF").hexdigest()
+    assert checked["attachments"] == [
+        {"path": "plan.pdf", "mime_type": "application/pdf", "size_bytes": 4, "sha256": sha256}
+    ]
+    refused = fault(gmail, home, "check_email", letter)
+    assert refused.kind is FaultKind.PERMISSION_DENIED
+    assert "--attach-from" in (refused.hint or "")

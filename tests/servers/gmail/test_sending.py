@@ -11,10 +11,10 @@ from typing import Literal
 
 import pytest
 
-from faultless.approval import ApprovalStore, Content
+from faultless.approval import ApprovalStore
 from faultless.contract import FaultKind
 from faultless.testing import WireClient
-from tests.servers.gmail.conftest import StartGmail, answer_of, approve, fault_of, verdict
+from tests.servers.gmail.conftest import StartGmail, answer_of, approve, fault_of, make_content, verdict
 from tests.servers.gmail.fake import FakeGmail, Trouble
 from tests.servers.gmail.fake.account import Stored
 from tests.servers.gmail.fake.trouble import refuse
@@ -77,7 +77,7 @@ def test_without_an_approval_nothing_is_asked_of_gmail(gmail: FakeGmail, server:
 
 def test_an_approval_that_has_expired_is_none(gmail: FakeGmail, server: WireClient, home: Path) -> None:
     approval = ApprovalStore(home / "state").record(
-        Content(**LETTER), approved_by="x", now=datetime.now(UTC) - timedelta(days=30)
+        make_content(LETTER), approved_by="x", now=datetime.now(UTC) - timedelta(days=30)
     )
     fault = fault_of(server, "send_email", **LETTER, approval_id=approval.id)
     assert fault.details["reason"] == "expired"
@@ -293,6 +293,6 @@ def test_the_audit_has_a_line_before_and_a_line_after_with_one_id(
     assert [line["event"] for line in mine] == ["send_attempt", "send_outcome"]
     assert len({line["attempt_id"] for line in mine}) == 1
     assert mine[0]["recipients"] == ["ann@example.com"]
-    assert mine[0]["content"] == Content(**letter).digest()
+    assert mine[0]["content"] == make_content(letter).digest()
     assert mine[1]["outcome"] == "sent"
     assert "CANARY" not in text

@@ -325,13 +325,30 @@ def test_a_move_onto_a_note_is_refused(example: Session) -> None:
     assert snapshot(example.root) == before
 
 
-def test_a_move_tells_of_links_that_now_mean_the_moved_note(empty: Session) -> None:
+def test_a_link_that_a_move_would_take_from_another_note_keeps_its_meaning(empty: Session) -> None:
     empty.put("a/X.md", "x")
     empty.put("b/Y.md", "y")
-    empty.put("b/Source.md", "[[X]]")
+    empty.put("b/Source.md", "[[X]] and [[X#part|shown]] and [[a/X]]")
     answer = empty.call("move_note", source="b/Y.md", destination="b/X.md")
-    assert answer["captured"] == ["b/Source.md"]
-    assert (empty.root / "b/Source.md").read_text() == "[[X]]"
+    assert answer["rewritten"] == [{"path": "b/Source.md", "links": 2}]
+    assert answer["captured"] == []
+    assert (empty.root / "b/Source.md").read_text() == "[[a/X]] and [[a/X#part|shown]] and [[a/X]]"
+
+
+def test_a_link_that_a_move_takes_from_another_note_is_told_where_it_may_not_be_changed(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "b").mkdir()
+    session = Session(tmp_path, allow_write=("b/*", "X.md"))
+    try:
+        session.put("a/X.md", "x")
+        session.put("b/Y.md", "y")
+        session.put("c/Source.md", "[[X]]")
+        answer = session.call("move_note", source="b/Y.md", destination="X.md")
+        assert answer["captured"] == ["c/Source.md"]
+        assert (session.root / "c/Source.md").read_text() == "[[X]]"
+    finally:
+        session.close()
 
 
 def test_a_note_of_unknown_encoding_is_shown_and_moved_but_not_rewritten(empty: Session) -> None:

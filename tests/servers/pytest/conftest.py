@@ -121,7 +121,10 @@ class MemoryServer(Server):
 
     def let_give_up(self) -> None:
         """Until no run is kept begun any more."""
-        wait_until(lambda: all(each.keeping.done() for each in self._early._selections.values()), 120.0)
+        wait_until(
+            lambda: all(each.keeping and each.keeping.done() for each in self._early._selections.values()),
+            120.0,
+        )
 
     async def _have_begun(self) -> bool:
         kept = [selection.current for selection in self._early._selections.values()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from dataclasses import dataclass
 from email.headerregistry import Address
@@ -13,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import idna
 
-from faultless.contract import clean
+from faultless.approval import LARGEST_MAIL_BYTES
+from faultless.contract import Fault, FaultKind, clean
 
 if TYPE_CHECKING:
-    from faultless.approval import Content
+    from faultless.approval import Attachment, Content
 
 MARK = "X-Faultless-Send"
 """Carries the id of the send attempt, so that the message can be recognised among those that left."""
@@ -106,8 +106,8 @@ class Original:
     subject: str
 
 
-def compose(content: Content, *, mark: str, original: Original | None = None) -> str:
-    """The mail as Gmail takes it, in base64 for URLs. From is left out: Gmail writes the account's own."""
+def compose(content: Content, *, mark: str, original: Original | None = None) -> bytes:
+    """The same bytes for the same content and mark. From is left out: Gmail writes the account's own."""
     message = EmailMessage(policy=SMTP)
     for header, text in (("To", content.to), ("Cc", content.cc), ("Bcc", content.bcc)):
         if text:
@@ -126,7 +126,39 @@ def compose(content: Content, *, mark: str, original: Original | None = None) ->
     message.set_content(content.body, cte="base64" if is_fragile else None)
     if content.html:
         message.add_alternative(content.html, subtype="html")
-    return base64.urlsafe_b64encode(message.as_bytes()).decode()
+    for it in content.attachments:
+        _attach(message, it)
+    return _write(message, mark)
+
+
+def _attach(message: EmailMessage, attachment: Attachment) -> None:
+    main, _, sub = attachment.mime_type.partition("/")
+    try:
+        is_utf8 = main == "text" and bool(attachment.data.decode())
+    except UnicodeDecodeError:
+        is_utf8 = False
+    message.add_attachment(
+        attachment.data,
+        maintype=main,
+        subtype=sub,
+        filename=attachment.name,
+        params={"charset": "utf-8"} if is_utf8 else None,
+    )
+
+
+def _write(message: EmailMessage, mark: str) -> bytes:
+    """The library would choose other boundaries each time; the mark is as good as any it could choose."""
+    for number, part in enumerate(it for it in message.walk() if it.is_multipart()):
+        part.set_boundary(f"={number}={mark}=")
+    data = message.as_bytes()
+    if len(data) > LARGEST_MAIL_BYTES:
+        raise Fault(
+            FaultKind.TOO_LARGE,
+            f"the mail has {len(data)} bytes, and {LARGEST_MAIL_BYTES} may leave",
+            hint="send a link to a file, or smaller files; base64 makes each a third larger",
+            details={"size_bytes": len(data), "limit_bytes": LARGEST_MAIL_BYTES},
+        )
+    return data
 
 
 def _chain(original: Original) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from faultless.contract import Fault
 from faultless.kit.command import Check
 from faultless.servers.gmail.access import read_token
-from faultless.servers.gmail.faults import LOGIN_COMMAND
-from faultless.servers.gmail.settings import default_credentials_path, default_token_path
+from faultless.servers.gmail.faults import LOGIN_COMMAND, login_command
+from faultless.servers.gmail.settings import default_credentials_path, default_token_path, list_accounts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 def diagnose(root: Path) -> list[Check]:
     del root  # the login belongs to the user, not to a folder
-    login = _check_login(default_token_path())
-    return [_check_client(default_credentials_path(), is_needed=not login.ok), login]
+    named = [_check_login(account) for account in list_accounts()]
+    is_unnamed_used = default_token_path().exists() or not named
+    logins = [_check_login(""), *named] if is_unnamed_used else named
+    is_needed = not all(it.ok for it in logins)
+    return [_check_client(default_credentials_path(), is_needed=is_needed), *logins]
 
 
 def _check_client(path: Path, *, is_needed: bool) -> Check:
@@ -33,16 +36,18 @@ def _check_client(path: Path, *, is_needed: bool) -> Check:
     return Check("OAuth client", ok=False, found=f"no {path}", fix=fix)
 
 
-def _check_login(path: Path) -> Check:
+def _check_login(account: str) -> Check:
+    title = f"Gmail login {account}" if account else "Gmail login"
+    command = login_command(account)
     try:
+        path = default_token_path(account)
         token = read_token(path)
     except Fault as fault:
-        return Check("Gmail login", ok=False, found=fault.message, fix=fault.hint or "")
+        fix = (fault.hint or "").replace(LOGIN_COMMAND, command)
+        return Check(title, ok=False, found=fault.message.replace(LOGIN_COMMAND, command), fix=fix)
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
-        return Check("Gmail login", ok=False, found=f"others may read {path}", fix=f"chmod 600 {path}")
+        return Check(title, ok=False, found=f"others may read {path}", fix=f"chmod 600 {path}")
     if not token.refresh:
-        return Check(
-            "Gmail login", ok=False, found=f"{path}, cannot be renewed", fix=f"run `{LOGIN_COMMAND}`"
-        )
-    return Check("Gmail login", ok=True, found=f"{path}, renews itself")
+        return Check(title, ok=False, found=f"{path}, cannot be renewed", fix=f"run `{command}`")
+    return Check(title, ok=True, found=f"{path}, renews itself")

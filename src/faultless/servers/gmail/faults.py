@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 LOGIN_COMMAND = "faultless login gmail"
 
+
+def login_command(account: str) -> str:
+    return f"{LOGIN_COMMAND} --account {account}" if account else LOGIN_COMMAND
+
+
 KINDS: dict[tuple[int, str], FaultKind] = {
     (400, "*"): FaultKind.USAGE_ERROR,
     (400, "failedPrecondition"): FaultKind.UPSTREAM_ERROR,
@@ -208,6 +213,23 @@ def outcome_unknown(record: SendRecord, reason: str) -> Fault:
         hint=f"ask get_send_status for send id {record.send_id}; do not send it again before that",
         details={"send_id": record.send_id, "draft_id": record.draft_id},
     )
+
+
+def name_account(tool: Tool, account: str) -> Tool:
+    """The same tool; where a fault names the login's command, it is the one for this account."""
+
+    async def run(raw: dict[str, Any], call: Call) -> Output:
+        try:
+            return await tool.run(raw, call)
+        except Fault as fault:
+            command = login_command(account)
+            fault.message = fault.message.replace(LOGIN_COMMAND, command)
+            fault.hint = fault.hint.replace(LOGIN_COMMAND, command) if fault.hint else fault.hint
+            if fault.details.get("command") == LOGIN_COMMAND:
+                fault.details = fault.details | {"command": command}
+            raise
+
+    return dataclasses.replace(tool, run=run)
 
 
 _QUOTABLE = frozenset({"to", "cc", "bcc", "reply_to_message_id", "approval_id"})

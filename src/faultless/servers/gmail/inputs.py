@@ -19,6 +19,7 @@ _Recipients = Annotated[str, Field(max_length=20_000), AfterValidator(check_some
 _MoreRecipients = Annotated[str, Field(max_length=20_000), AfterValidator(check_addresses)]
 _Subject = Annotated[str, Field(max_length=_LONGEST_SUBJECT), AfterValidator(check_line)]
 _Body = Annotated[str, Field(max_length=_LONGEST_BODY)]
+_File = Annotated[str, Field(min_length=1, max_length=4000)]
 _PageToken = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.~=+/-]+$", max_length=2000)]
 _MaxResults = Annotated[int, Field(ge=1, le=100)]
 _MaxBodyChars = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -44,13 +45,15 @@ class Letter(_GmailArguments):
     """The same as HTML, beside the plain text."""
     reply_to_message_id: _GmailId | None = None
     """Gmail's id of the message this answers; the reply joins its thread."""
+    attachments: list[_File] = Field(default_factory=list, max_length=50)
+    """Paths of files in the folder the server attaches from."""
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
         if not self.subject and self.reply_to_message_id is None:
             raise ValueError("subject may be empty in a reply only")
-        if not self.body and not self.html:
-            raise ValueError("body may be empty beside html only")
+        if not (self.body or self.html or self.attachments):
+            raise ValueError("body may be empty beside html or attachments only")
         return self
 
 

@@ -33,10 +33,19 @@ class SendStatus(Answer):
     draft_id: str | None
 
 
+class AttachedFile(Answer):
+    path: str
+    mime_type: str
+    size_bytes: int
+    sha256: str
+
+
 class Sendable(Answer):
     recipients: list[str]
     """Everybody it would reach, as addresses on the wire."""
     size_bytes: int
+    """Of the whole mail as it leaves."""
+    attachments: list[AttachedFile]
 
 
 class DraftCreated(Answer):

@@ -13,6 +13,7 @@ a refusal                                     see faults.KINDS    see faults.KIN
 from __future__ import annotations
 
 import json
+import secrets
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 Query: TypeAlias = "dict[str, str | int | list[str]]"
 
+_USER = "gmail/v1/users/me/"
 _CONNECT_SECONDS = 10.0
 _LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
 _MOST_CONNECTIONS = 10
@@ -69,6 +71,8 @@ class Request:
     """Below `users/me/`."""
     query: Query = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
+    media: bytes = field(default=b"", repr=False)
+    """A message that goes beside the body, which then describes it."""
 
 
 class Rest:
@@ -76,9 +80,10 @@ class Rest:
 
     def __init__(self, access: Access, api_url: str) -> None:
         self.access = access
+        self._upload_url = f"{api_url.rstrip('/')}/upload/{_USER}"
         # Nothing below may repeat a request: no retries, no redirects, no second protocol version.
         self._client = httpx2.AsyncClient(
-            base_url=f"{api_url.rstrip('/')}/gmail/v1/users/me/",
+            base_url=f"{api_url.rstrip('/')}/{_USER}",
             timeout=httpx2.Timeout(None, connect=_CONNECT_SECONDS),
             transport=None,
             http2=False,
@@ -122,14 +127,18 @@ class Rest:
             response = await self._deliver(request, await self.access.get(refused=token))
         return response.read(request.what)
 
+    def _address(self, request: Request) -> dict[str, Any]:
+        if not request.media:
+            return {"url": request.path, "params": request.query}
+        query = request.query | {"uploadType": "multipart"}
+        return {"url": f"{self._upload_url}{request.path}", "params": query}
+
     async def _deliver(self, request: Request, token: str) -> _Response:
         try:
             async with self._client.stream(
                 request.method,
-                request.path,
-                params=request.query,
-                json=request.body,
-                headers={"Authorization": f"Bearer {token}"},
+                **self._address(request),
+                **_pack(request, {"Authorization": f"Bearer {token}"}),
             ) as answer:
                 body = await _read_bounded(answer)
                 return _Response(answer.status_code, answer.headers, body)
@@ -145,6 +154,26 @@ class Rest:
 
     async def aclose(self) -> None:
         await self._client.aclose()
+
+
+def _pack(request: Request, headers: dict[str, str]) -> dict[str, Any]:
+    """The body as JSON, or as the two parts of an upload: its description, then the message."""
+    if not request.media:
+        return {"json": request.body, "headers": headers}
+    boundary = secrets.token_hex(16)
+    content = b"\r\n".join(
+        (
+            f"--{boundary}".encode(),
+            b"Content-Type: application/json; charset=UTF-8\r\n",
+            json.dumps(request.body).encode(),
+            f"--{boundary}".encode(),
+            b"Content-Type: message/rfc822\r\n",
+            request.media,
+            f"--{boundary}--\r\n".encode(),
+        )
+    )
+    kind = f"multipart/related; boundary={boundary}"
+    return {"content": content, "headers": headers | {"Content-Type": kind}}
 
 
 async def _read_bounded(answer: httpx2.Response) -> bytes:

@@ -8,8 +8,9 @@ send -> _send -> _resume        where an earlier attempt stopped, if there was o
 
 from __future__ import annotations
 
+import base64
 import secrets
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from faultless.servers.gmail.audit import SENT, AuditJournal
 from faultless.servers.gmail.compose import compose, list_recipients
 from faultless.servers.gmail.delivery import get_draft, look_up_delivery
 from faultless.servers.gmail.faults import AnswerLostError
-from faultless.servers.gmail.outputs import DraftCreated, Sendable, SendStatus, Sent
+from faultless.servers.gmail.outputs import AttachedFile, DraftCreated, Sendable, SendStatus, Sent
 from faultless.servers.gmail.rest import Request, within
 
 if TYPE_CHECKING:
@@ -32,7 +33,24 @@ if TYPE_CHECKING:
     from faultless.servers.gmail.rest import Rest
     from faultless.servers.gmail.settings import Settings
 
+_LARGEST_IN_JSON_BYTES = 1_000_000
 _GONE = "the draft is gone"
+
+
+@dataclass(frozen=True, slots=True)
+class _Mail:
+    """A composed mail on its way into a request."""
+
+    data: bytes
+    thread_id: str
+
+    def carry(self, what: str, path: str, **fields: str) -> Request:
+        """Inside the JSON while it is small; Gmail takes more only beside it."""
+        message = {"threadId": self.thread_id} if self.thread_id else {}
+        if len(self.data) > _LARGEST_IN_JSON_BYTES:
+            return Request(what, "POST", path, body={**fields, "message": message}, media=self.data)
+        raw = base64.urlsafe_b64encode(self.data).decode()
+        return Request(what, "POST", path, body={**fields, "message": {**message, "raw": raw}})
 
 
 class Sender:
@@ -47,7 +65,7 @@ class Sender:
         self._audit = AuditJournal(settings.state_folder / "gmail", settings.max_sends_per_hour)
 
     async def create_draft(self, arguments: Letter) -> DraftCreated:
-        content = _read_content(arguments)
+        content = self._read_content(arguments)
         self._settings.require_recipients(list_recipients(content.to, content.cc, content.bcc))
         try:
             draft = await self._draft(await self._compose(content, secrets.token_hex(16)))
@@ -60,14 +78,19 @@ class Sender:
 
     def check(self, arguments: Letter) -> Sendable:
         """What sending would refuse without asking Gmail is refused here, in the same words."""
-        content = _read_content(arguments)
+        content = self._read_content(arguments)
         recipients = list_recipients(content.to, content.cc, content.bcc)
         self._settings.require_recipients(recipients)
-        return Sendable(recipients=recipients, size_bytes=len(compose(content, mark="0" * 32)) * 3 // 4)
+        attached = [
+            AttachedFile(path=it.path, mime_type=it.mime_type, size_bytes=it.size_bytes, sha256=it.sha256)
+            for it in content.attachments
+        ]
+        size_bytes = len(compose(content, mark="0" * 32))
+        return Sendable(recipients=recipients, size_bytes=size_bytes, attachments=attached)
 
     async def send(self, arguments: SendEmail) -> Sent:
         """The audit journal sees every attempt, refused ones too."""
-        content = _read_content(arguments)
+        content = self._read_content(arguments)
         send_id = arguments.approval_id or secrets.token_hex(16)
         recipients = list_recipients(content.to, content.cc, content.bcc)
         attempt_id = self._audit.begin(
@@ -155,16 +178,15 @@ class Sender:
         return await self._resolve_unknown(record)
 
     async def _advance(self, record: SendRecord, content: Content) -> SendRecord:
-        message = await self._compose(content, record.mark, record)
+        mail = await self._compose(content, record.mark, record)
         if not record.draft_id:
-            record = await self._make_draft(record, message)
+            record = await self._make_draft(record, mail)
         if await self._is_gone(record):  # somebody sent or deleted it
             return self._require_sent(await self._resolve_unknown(record, _GONE), _GONE)
         record = self._ledger.save(replace(record, state=SendState.SENDING))
         # With its text, which takes the place of what stands there: nothing slips in after the comparison.
-        body = {"id": record.draft_id, "message": message}
         try:
-            sent = await self._ask_once(Request("send the email", "POST", "drafts/send", body=body))
+            sent = await self._ask_once(mail.carry("send the email", "drafts/send", id=record.draft_id))
             return self._record_sent(record, _read_id(sent), str(sent.get("threadId") or ""))
         except AnswerLostError as lost:
             reason = lost.reason
@@ -192,9 +214,9 @@ class Sender:
             raise faults.not_sent(record, reason)
         return record
 
-    async def _make_draft(self, record: SendRecord, message: dict[str, Any]) -> SendRecord:
+    async def _make_draft(self, record: SendRecord, mail: _Mail) -> SendRecord:
         try:
-            draft = await self._draft(message)
+            draft = await self._draft(mail)
         except AnswerLostError as lost:
             raise faults.add_send_ids(faults.draft_lost(lost), record) from lost
         except Fault as fault:
@@ -234,8 +256,7 @@ class Sender:
             log.error("a mail left and its record could not be written", reason=fault.message)
             return sent
 
-    async def _compose(self, content: Content, mark: str, record: SendRecord | None = None) -> dict[str, Any]:
-        """The message as Gmail takes it."""
+    async def _compose(self, content: Content, mark: str, record: SendRecord | None = None) -> _Mail:
         original = None
         if content.thread:
             try:
@@ -243,16 +264,27 @@ class Sender:
                     original = await self._mailbox.get_original(content.thread)
             except Fault as fault:
                 raise (faults.add_send_ids(fault, record) if record else fault) from fault
-        message: dict[str, Any] = {"raw": compose(content, mark=mark, original=original)}
-        if original is not None and original.thread_id:
-            message["threadId"] = original.thread_id
-        return message
+        return _Mail(
+            compose(content, mark=mark, original=original), original.thread_id if original is not None else ""
+        )
 
-    async def _draft(self, message: dict[str, Any]) -> dict[str, Any]:
-        draft = await self._ask_once(Request("make a draft", "POST", "drafts", body={"message": message}))
+    async def _draft(self, mail: _Mail) -> dict[str, Any]:
+        draft = await self._ask_once(mail.carry("make a draft", "drafts"))
         _read_id(draft)
         _read_id(draft.get("message"))
         return draft
+
+    def _read_content(self, arguments: Letter) -> Content:
+        return Content(
+            to=arguments.to,
+            cc=arguments.cc,
+            bcc=arguments.bcc,
+            subject=arguments.subject,
+            body=arguments.body,
+            html=arguments.html,
+            thread=arguments.reply_to_message_id or "",
+            attachments=self._settings.read_attachments(arguments.attachments),
+        )
 
     async def _ask_once(self, request: Request) -> dict[str, Any]:
         try:
@@ -270,18 +302,6 @@ def _read_id(answer: object) -> str:
     if not isinstance(found, str) or not found:
         raise AnswerLostError("Gmail's answer names nothing that was made")
     return found
-
-
-def _read_content(arguments: Letter) -> Content:
-    return Content(
-        to=arguments.to,
-        cc=arguments.cc,
-        bcc=arguments.bcc,
-        subject=arguments.subject,
-        body=arguments.body,
-        html=arguments.html,
-        thread=arguments.reply_to_message_id or "",
-    )
 
 
 def _status(send_id: str, state: Any, record: SendRecord | None = None) -> SendStatus:  # noqa: ANN401 - one of the model's

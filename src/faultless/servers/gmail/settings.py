@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import fnmatch
+import glob
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from faultless.approval import default_state_folder
+from faultless.approval import check_account, default_state_folder, locate_account, read_attachments
 from faultless.contract import Fault, FaultKind
 from faultless.kit.command import option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from faultless.approval import Attachment
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -34,6 +37,12 @@ class Settings:
     attachments: Path | None = option(
         None, "Where attachments are saved (default: attachments/ in the root).", metavar="DIR"
     )
+    attach_from: Path | None = option(
+        None, "Mails may carry files of this folder (default: none may).", metavar="DIR"
+    )
+    account: str = option(
+        "", "One of several accounts, each with its own login, limits and journal.", metavar="NAME"
+    )
     token: Path | None = option(None, "The login (default: $GMAIL_TOKEN_PATH, or our own).", metavar="FILE")
     state: Path | None = option(
         None,
@@ -50,14 +59,16 @@ class Settings:
 
     def __post_init__(self) -> None:
         check_url(self.api_url)
+        if self.account:
+            check_account(self.account)
 
     @property
     def token_path(self) -> Path:
-        return self.token or default_token_path()
+        return self.token or default_token_path(self.account)
 
     @property
     def state_folder(self) -> Path:
-        return self.state or default_state_folder()
+        return locate_account(self.state or default_state_folder(), self.account)
 
     @property
     def attachments_folder(self) -> Path:
@@ -88,6 +99,16 @@ class Settings:
                 details={"refused_recipients": list(refused)},
             )
 
+    def read_attachments(self, paths: Sequence[str]) -> tuple[Attachment, ...]:
+        if paths and self.attach_from is None:
+            raise Fault(
+                FaultKind.PERMISSION_DENIED,
+                "this server attaches no files",
+                hint="the person who runs the server names a folder with --attach-from",
+                details={"option": "--attach-from"},
+            )
+        return read_attachments(self.attach_from, paths) if self.attach_from else ()
+
 
 def _forbidden(tool: str, flag: str) -> Fault:
     return Fault(
@@ -98,8 +119,17 @@ def _forbidden(tool: str, flag: str) -> Fault:
     )
 
 
-def default_token_path() -> Path:
-    return Path(os.environ.get("GMAIL_TOKEN_PATH") or _configuration_folder() / "gmail-token.json")
+def default_token_path(account: str = "") -> Path:
+    """A named account's login lies beside the unnamed one's."""
+    path = Path(os.environ.get("GMAIL_TOKEN_PATH") or _configuration_folder() / "gmail-token.json")
+    return path.with_name(f"{path.stem}-{check_account(account)}{path.suffix}") if account else path
+
+
+def list_accounts() -> list[str]:
+    """The named ones that have a login where we put it."""
+    path = default_token_path()
+    found = path.parent.glob(f"{glob.escape(path.stem)}-*{glob.escape(path.suffix)}")
+    return sorted(it.name.removeprefix(f"{path.stem}-").removesuffix(path.suffix) for it in found)
 
 
 def default_credentials_path() -> Path:

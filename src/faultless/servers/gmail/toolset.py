@@ -9,7 +9,7 @@ from faultless.contract import Dialect
 from faultless.kit.toolset import Toolset
 from faultless.servers.gmail import attachments, inputs, outputs
 from faultless.servers.gmail.access import Access
-from faultless.servers.gmail.faults import hide_text
+from faultless.servers.gmail.faults import hide_text, name_account
 from faultless.servers.gmail.mailbox import Mailbox
 from faultless.servers.gmail.rest import Rest, within
 from faultless.servers.gmail.sending import Sender
@@ -37,6 +37,8 @@ def offer(rest: Rest, settings: Settings) -> Toolset:
     _add_reading(toolset, settings, mailbox, rest.access)
     _add_sorting(toolset, settings, mailbox)
     _add_sending(toolset, settings, sender)
+    if settings.account:
+        toolset.tools.update({name: name_account(it, settings.account) for name, it in toolset.tools.items()})
     return toolset
 
 

@@ -47,7 +47,12 @@ class Move:
     def aim(self, link: Link, path: str) -> str | None:
         """What a link in the file must point to afterwards; None where it is broken or not concerned."""
         target = self.before.resolve(link, path)
-        return None if target is None or self.old not in {target, path} else self.follow(target)
+        if target is None:
+            return None
+        if self.old in {target, path}:
+            return self.follow(target)
+        # It meant another note, and by its name alone would mean this one from now on.
+        return target if self.after.resolve(link, path) == self.new else None
 
 
 def move_note(vault: Vault, arguments: MoveNote) -> Moved:
@@ -65,9 +70,8 @@ def move_note(vault: Vault, arguments: MoveNote) -> Moved:
         if arguments.update_links:
             with vault.index.fresh(text=True) as index:
                 move = Move(old, new, index.catalog.lookup, Renamed(index.catalog.lookup, old, new))
-                for path, seen, data, count in _rewrites(vault, index, move):
+                for path, seen, data, count in _rewrites(vault, index, move, captured):
                     rewrites[path], counts[path] = (seen, data), count
-                captured = _find_captured(vault, index, move)
         vault.store.move(Rename(old, new), content, rewrites)
         version = version_of(vault.store.read(new).data)
     vault.note_moved(old, new, version)
@@ -75,13 +79,23 @@ def move_note(vault: Vault, arguments: MoveNote) -> Moved:
         Rewritten(path=new if path == old else path, links=count) for path, count in sorted(counts.items())
     ]
     return Moved(
-        moved=True, source=old, destination=new, version=version, rewritten=rewritten, captured=captured
+        moved=True,
+        source=old,
+        destination=new,
+        version=version,
+        rewritten=rewritten,
+        captured=captured[:_MOST_NAMED],
     )
 
 
-def _rewrites(vault: Vault, index: Index, move: Move) -> Iterator[tuple[str, Content, bytes, int]]:
+def _rewrites(
+    vault: Vault, index: Index, move: Move, captured: list[str]
+) -> Iterator[tuple[str, Content, bytes, int]]:
+    """What changes in which file. Where it may not be changed: a link that follows forbids the move, one that
+    the note's new name takes from another is told in `captured`.
+    """
     refused: list[str] = []
-    for path in sorted({*index.find_mentions(move.old), move.old}):
+    for path in sorted({*index.find_mentions(move.old), *index.find_mentions(move.new), move.old}):
         read = vault.read_text(path)
         if read is None:
             continue
@@ -90,24 +104,12 @@ def _rewrites(vault: Vault, index: Index, move: Move) -> Iterator[tuple[str, Con
         if not count:
             continue
         if path != move.old and not vault.scope.can_write(path):
-            refused.append(path)
+            follows = any(move.before.resolve(it, path) == move.old for it in links_in(path, decoded.text))
+            (refused if follows else captured).append(path)
             continue
         yield path, content, decoded.encode(changed), count
     if refused:
         raise faults.links_refused(move.old, len(refused), refused[:_MOST_NAMED])
-
-
-def _find_captured(vault: Vault, index: Index, move: Move) -> list[str]:
-    """Links that meant another note and by their name now mean this one: they are told, not touched."""
-    found = []
-    for path in index.find_mentions(move.new):
-        read = vault.read_text(path) if path != move.old else None
-        for link in links_in(path, read[1].text) if read else ():
-            before = move.before.resolve(link, path)
-            if before not in {None, move.old} and move.after.resolve(link, path) == move.new:
-                found.append(path)
-                break
-    return found[:_MOST_NAMED]
 
 
 def relink(path: str, text: str, move: Move) -> tuple[str, int]:

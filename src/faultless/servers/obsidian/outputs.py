@@ -55,9 +55,9 @@ class Moved(Answer):
     destination: str
     version: str
     rewritten: list[Rewritten]
-    """Notes whose links were changed to follow."""
+    """Notes whose links were changed to follow, or to keep meaning another note of the same name."""
     captured: list[str]
-    """Notes with a link that used to point elsewhere and by its name now means the moved note."""
+    """Notes this server may not change, where a link to another note by its name now means this one."""
 
 
 class ListedNote(Answer):

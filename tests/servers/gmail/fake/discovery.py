@@ -25,6 +25,7 @@ class Method:
     parameters: dict[str, dict[str, Any]]
     request: str | None
     response: str | None
+    largest_upload_bytes: int
 
 
 @cache
@@ -67,6 +68,12 @@ class Discovery:
             if "enum" in rule and not set(values) <= set(rule["enum"]):
                 yield f"{method.id}: {name} is none of {rule['enum']}"
 
+    def list_upload_faults(self, method: Method, query: dict[str, list[str]], body: bytes) -> Iterator[str]:
+        if query.pop("uploadType", None) != ["multipart"]:
+            yield f"{method.id}: an upload of no kind"
+        if len(body) > method.largest_upload_bytes:
+            yield f"{method.id}: an upload of {len(body)} bytes"
+
     def list_body_faults(self, what: str, schema: str | None, body: object) -> Iterator[str]:
         if schema is None:
             if body:
@@ -86,6 +93,7 @@ def _walk(resources_: dict[str, Any]) -> Iterator[Method]:
                 parameters=method.get("parameters", {}),
                 request=method.get("request", {}).get("$ref"),
                 response=method.get("response", {}).get("$ref"),
+                largest_upload_bytes=int(method.get("mediaUpload", {}).get("maxSize", 0)),
             )
         yield from _walk(resource.get("resources", {}))
 

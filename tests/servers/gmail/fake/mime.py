@@ -6,6 +6,7 @@ import base64
 import email
 import email.policy
 import hashlib
+import json
 from email.message import Message
 from typing import Any
 
@@ -19,6 +20,15 @@ def encode(data: bytes) -> str:
 
 def parse(raw: bytes) -> Message:
     return email.message_from_bytes(raw, policy=email.policy.compat32)
+
+
+def unpack_upload(content_type: str, body: bytes) -> dict[str, Any]:
+    """The description with the message in it, as if it had come as JSON; no line of the message may change."""
+    boundary = b"--" + content_type.partition("boundary=")[2].encode()
+    _, described, uploaded, _ = body.split(boundary)
+    given: dict[str, Any] = json.loads(described.partition(b"\r\n\r\n")[2])
+    given.setdefault("message", {})["raw"] = encode(uploaded.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n"))
+    return given
 
 
 def list_headers(message: Message) -> list[dict[str, str]]:

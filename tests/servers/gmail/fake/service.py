@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
-from tests.servers.gmail.fake import api, discovery
+from tests.servers.gmail.fake import api, discovery, mime
 from tests.servers.gmail.fake.account import Account, RefusedError
 from tests.servers.gmail.fake.oauth import OAuth
 from tests.servers.gmail.fake.trouble import Plan, Trouble, refuse
@@ -36,6 +36,7 @@ class FakeGmail:
         self.oauth = OAuth()
         self.plan = Plan()
         self.calls: list[str] = []
+        self.uploads = 0
         self.violations: list[str] = []
         self.released = threading.Event()
         self._server = _Server(("127.0.0.1", 0), _Connection)
@@ -100,14 +101,20 @@ class _Connection(BaseHTTPRequestHandler):
 
     def _serve_api(self, path: str, query: dict[str, list[str]], body: bytes) -> None:
         fake = self.server.fake
-        found = discovery.load().find(self.command, path)
+        is_upload = path.startswith("/upload/")
+        found = discovery.load().find(self.command, path.removeprefix("/upload"))
         if found is None:
             fake.violations.append(f"{self.command} {path} is no method")
             self._refuse(404, "notFound")
             return
         method, named = found
         fake.calls.append(method.id)
-        given = json.loads(body) if body else {}
+        if is_upload:
+            fake.uploads += 1
+            fake.violations += discovery.load().list_upload_faults(method, query, body)
+            given = mime.unpack_upload(self.headers["Content-Type"], body)
+        else:
+            given = json.loads(body) if body else {}
         fake.violations += discovery.load().list_query_faults(method, query)
         fake.violations += discovery.load().list_body_faults(f"{method.id} request", method.request, given)
         trouble = fake.plan.next(method.id)
