@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from faultless.outbox import processing
+from faultless.outbox.history import History
 from faultless.servers.gmail import delivery
 from tests.outbox.simulation import BrokenPromiseError, World, run_histories
 from tests.servers.gmail.fake.account import Stored
@@ -47,3 +49,16 @@ def test_a_planted_breach_of_each_promise_is_seen(tmp_path: Path) -> None:
     for world in (unapproved, doubled, lost, lying):
         with pytest.raises(BrokenPromiseError, match="seed 1"):
             world.check()
+
+
+def test_an_outbox_that_forgets_what_left_before_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def forget(*_: object) -> History:
+        return History()
+
+    async def overlook(*_: object) -> None:
+        return None
+
+    monkeypatch.setattr(processing, "look_up_history", forget)
+    monkeypatch.setattr(processing, "find_filed_copy", overlook)
+    with pytest.raises(BrokenPromiseError, match="moving sent the same mail twice"):
+        run_histories(4, 1)
