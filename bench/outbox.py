@@ -29,11 +29,11 @@ def main() -> None:
     text = table("What happened", ["what", "times"], rows)
     print(text)
     intro = (
-        f"{seen['histories']:,} random histories (seeds 0 to {HISTORIES - 1:,}) of people, syncs, faults and\n"
-        f"kills around an outbox, in {minutes:.0f} minutes; `tests/outbox/simulation.py` says what is real in\n"
-        "them. After every step: one approval sent at most once, by move each content at most once, nothing\n"
-        "left that was not written and approved, nothing lost. No promise was broken; a history is run again\n"
-        "by its seed."
+        f"{seen['histories']:,} random histories (seeds 0 to {HISTORIES - 1:,}) of people, syncs, faults\n"
+        f"and kills around an outbox, in {minutes:.0f} minutes; `tests/outbox/simulation.py` says what is\n"
+        "real in them. After every step: one approval sent at most once, by move each content at most once,\n"
+        "nothing left that was not written and approved, nothing lost. No promise was broken; a history is\n"
+        "run again by its seed."
     )
     where = f"{datetime.now(UTC).date()}; {machine('faultless')}"
     PAGE.write_text(f"# Outbox: figures\n\n{_NOTICE}\n\n{intro}\n\n{where}\n\n{text}")
