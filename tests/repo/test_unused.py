@@ -18,6 +18,7 @@ USED_BY_OTHERS = {
     r": pytest_\w+$": "pytest's hooks",
     r": handle_(starttag|data)$": "html.parser",
     r": log_message$": "http.server",
+    r": validate_tool_result$": "the SDK's session",
     r": visit_\w+$": "ast.NodeVisitor",
     r"faultless/__init__\.py: __getattr__$": "the import system",
 }

@@ -47,8 +47,9 @@ class Elicitation:
     schema: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
-Elicited: TypeAlias = "Mapping[str, Any] | BaseModel | None"
-OnElicitation: TypeAlias = Callable[[Elicitation], "Elicited | Awaitable[Elicited]"]
+OnElicitation: TypeAlias = Callable[
+    [Elicitation], "Mapping[str, Any] | BaseModel | Awaitable[Mapping[str, Any] | BaseModel | None] | None"
+]
 """Sync (runs in a thread) or async. What it returns is the answer; None declines."""
 
 

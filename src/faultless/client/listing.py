@@ -122,12 +122,11 @@ def _refuse(message: str) -> Fault:
 def make_plain(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments as the JSON that will be sent, or an invalid_params fault."""
     try:
-        written = to_json(
-            arguments, inf_nan_mode="constants"
-        )  # which JSON does not have, so they are refused
+        written = to_json(arguments, inf_nan_mode="constants")  # which the next line refuses
         plain: dict[str, Any] = from_json(written, allow_inf_nan=False)
     except (PydanticSerializationError, ValueError, RecursionError) as refused:
-        raise _refuse(f"{tool}: the arguments cannot be written as JSON: {refused}") from None
+        words = "the arguments cannot be written as JSON, which has no NaN and no infinity"
+        raise _refuse(f"{tool}: {words}: {refused}") from None
     return plain
 
 
