@@ -48,7 +48,7 @@ class Elicitation:
 
 
 OnElicitation: TypeAlias = Callable[
-    [Elicitation], "Mapping[str, Any] | BaseModel | None | Awaitable[Mapping[str, Any] | BaseModel | None]"
+    [Elicitation], "Mapping[str, Any] | BaseModel | Awaitable[Mapping[str, Any] | BaseModel | None] | None"
 ]
 """Sync (runs in a thread) or async. What it returns is the answer; None declines."""
 

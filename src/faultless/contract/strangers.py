@@ -24,7 +24,7 @@ _LAST_HTTP_ERROR = 599
 
 def imitates_result(payload: dict[str, Json]) -> bool:
     """A whole MCP result, packed into the text of another."""
-    return "content" in payload and (payload.get("isError") is True or payload.get("is_error") is True)
+    return "content" in payload and (bool(payload.get("isError")) or bool(payload.get("is_error")))
 
 
 def _claims_success(payload: dict[str, Json]) -> bool:
