@@ -347,6 +347,28 @@ def test_a_pipe_is_not_emptied_before_somebody_asks(serve_early: ServeEarly) -> 
         os.close(pipe)
 
 
+def test_a_conftest_reads_no_clock_in_its_functions_either(serve_early: ServeEarly) -> None:
+    conftest = "import datetime\ndef stamp(): return datetime.datetime.now()\nSTART = stamp()"
+    server, _ = serve_early({"conftest.py": conftest, "test_it.py": "def test_it(): pass"})
+    begin_early(server)
+    assert run(server)[1]["stopped_before"] == "conftest.py, which reads a clock"
+
+
+def test_a_file_that_was_looked_at_may_not_change_even_if_nobody_read_it(serve_early: ServeEarly) -> None:
+    looks = "import os\nSIZE = os.path.getsize('product.py')\nimport product\ndef test_it(): assert SIZE < 10"
+    server, root = serve_early({"conftest.py": "", "test_it.py": looks, "product.py": "A = 1"})
+    for number in (2, 3):  # edited, it is a file to stop before
+        run(server)
+        server.let_begin()
+        (root / "product.py").write_text(f"A = {number}")
+    run(server)
+    server.let_begin()
+    (root / "product.py").write_text("A = 1  # and longer")
+    verdict, start = run(server)
+    assert verdict["summary"]["failed"] == 1
+    assert start["why_not_better"] == "product.py has changed"
+
+
 # ---- nothing that changed is missed
 
 CHANGES: dict[str, tuple[dict[str, str], Callable[[Path], object]]] = {

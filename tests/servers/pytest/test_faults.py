@@ -69,6 +69,23 @@ def test_the_message_names_the_line_that_broke_a_file_wherever_it_is(serve: Serv
     )
 
 
+def test_where_pytest_explains_what_is_wrong_its_own_words_are_told(serve: Serve) -> None:
+    same_name = {"a/test_dup.py": "def test_a(): pass", "b/test_dup.py": "def test_b(): pass"}
+    message = serve(same_name).fail()["message"]
+    assert "import file mismatch" in message
+    assert "use a unique basename" in message
+    message = serve({"test_a.py": "import pytest\npytest.skip('all of it')"}).fail()["message"]
+    assert "allow_module_level=True" in message
+    assert "Hint: do what pytest says there" in message
+
+
+def test_a_hook_that_broke_at_the_end_is_named_beside_the_results(serve: Serve) -> None:
+    server = serve({"conftest.py": "def pytest_sessionfinish(): 1 / 0", "test_a.py": "def test_a(): pass"})
+    assert (
+        server.run()["hint"] == "pytest exited 1 against its own results: ZeroDivisionError: division by zero"
+    )
+
+
 def test_what_pytest_prints_around_a_run_is_told_at_verbosity_2_only(serve: Serve) -> None:
     server = serve({"test_a.py": "import nowhere\n", "pytest.ini": "[pytest]\naddopts = -s\n"})
     assert server.fail()["data"]["stdout"] == ""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from faultless.contract import Fault, FaultKind
-from faultless.contract.text import replace_surrogates
+from faultless.contract import Fault, FaultKind, clean
+from faultless.contract.text import last_line, replace_surrogates
 from faultless.kit.root import Root
 from faultless.servers.pytest import command, faults, results
 from faultless.servers.pytest.early import EarlyRuns
@@ -243,7 +243,9 @@ def _list_hints(
     if code == faults.NO_TESTS:
         hints += _explain_nothing(arguments, summary)
     elif (code == 0) == bool(summary.failed or summary.errors):
-        hints.append(f"pytest exited {code} against its own results: a plugin asked for that")
+        raised = last_line(session.finished.stderr.text) if session.finished else ""
+        why = clean(raised, 200) or "a plugin asked for that"
+        hints.append(f"pytest exited {code} against its own results: {why}")
     if session.finished and session.finished.leftovers:
         hints.append(f"{session.finished.leftovers} processes outlived the run and were ended")
     return hints

@@ -232,6 +232,8 @@ def _tell_cause(error: CollectionError, session: Session, told: str) -> str:
 def _mend(errors: Sequence[CollectionError]) -> str:
     if all(error.error_type == "ModuleNotFoundError" for error in errors):
         return "install it, or correct the import or pythonpath"
+    if all(error.error_type == "CollectionError" for error in errors):
+        return "do what pytest says there"
     return "correct that line" if len(errors) == 1 else "correct those lines"
 
 

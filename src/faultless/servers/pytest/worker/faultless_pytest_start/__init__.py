@@ -97,6 +97,9 @@ _SILENT_NAMES = frozenset(
 """Functions of other modules that do."""
 _CLOCKS = frozenset({"now", "utcnow", "today", "time_ns", "monotonic", "perf_counter", "localtime", "gmtime"})
 """What is read from them while a file is imported would be older than the call."""
+_CONFTEST = "conftest.py"  # its functions run before the first test
+_LOOKS = frozenset({"stat", "lstat", "fstat", "getsize", "getmtime", "getctime"})
+"""They tell a file that was edited from the one before without opening it, and no event tells of it."""
 _IS_FUNCTION = 1  # CO_OPTIMIZED: not the code of a module or a class, which runs when it is imported
 _FILE_TYPE, _ORDINARY_FILES = 0o170000, (0o100000, 0o040000)
 _LONGEST_REASON = 300
@@ -141,7 +144,7 @@ class Watch:
         self._folders: dict[str, list[str] | None] = {}
         self.held_at, self.held_seconds = 0.0, 0.0
         self._edited = frozenset(self._receive())
-        self._edited_names = frozenset(_name_module(path) for path in self._edited)
+        self._has_looked = False
         self._active = [True]
         self._is_looking = False
         active, take = self._active, self._take
@@ -203,7 +206,7 @@ class Watch:
             self._consume(os.path.join(self._here(), file))
         elif module in _SILENT_MODULES:
             self.pause("its first effect: the import of {}".format(module))
-        elif module.rpartition(".")[2] in self._edited_names:
+        elif self._is_edited(module):
             self.pause("the import of {}, edited recently".format(module))
 
     def _take_code(self, code: object) -> None:
@@ -211,10 +214,16 @@ class Watch:
         file = getattr(code, "co_filename", "")
         if not file or file.startswith((sys.prefix, sys.base_prefix, _FOLDER, "<")):
             return
-        if _SILENT_NAMES & _list_names(code):
+        names = _list_names(code)
+        if _SILENT_NAMES & names:
             self.pause("{}, which may act in ways that nothing tells of".format(file))
-        elif _CLOCKS & _list_names(code, only_at_import=True):
+        elif _CLOCKS & (names if file.endswith(_CONFTEST) else _list_names(code, only_at_import=True)):
             self.pause("{}, which reads a clock".format(file))
+        self._has_looked = self._has_looked or bool(_LOOKS & names)
+
+    def _is_edited(self, module: str) -> bool:
+        place = "/" + module.replace(".", "/")
+        return any(path.endswith((place + ".py", place + "/__init__.py")) for path in self._edited)
 
     def _take_folder(self, name: object) -> None:
         path = None if isinstance(name, int) else self._resolve("." if name is None else name)
@@ -287,9 +296,9 @@ class Watch:
             self.held_seconds = self._clock() - started
 
     def _find_change(self, edited: list[str]) -> str | None:
-        """`edited` are files known to have changed; that is well as long as nothing was read of them."""
+        """`edited` are files known to have changed; that is well as long as nobody had looked at them."""
         for path in edited:
-            if path in self._files:
+            if self._has_looked or path in self._files:
                 return path
         for path, stamp in self._files.items():
             if self._stamp(path) != stamp:
@@ -355,12 +364,6 @@ def _find_source(path: str) -> str:
     return os.path.join(
         folder, name[: -len(".pyc")].split("." + str(sys.implementation.cache_tag))[0] + ".py"
     )
-
-
-def _name_module(path: str) -> str:
-    folder, name = os.path.split(path)
-    stem = name.partition(".")[0]
-    return os.path.basename(folder) if stem == "__init__" else stem
 
 
 def _is_within(module: str, functions: tuple[str, ...]) -> bool:

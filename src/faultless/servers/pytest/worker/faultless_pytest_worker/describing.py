@@ -11,6 +11,7 @@ from typing import Any, Callable
 import pytest
 
 _TEXT_LIMIT = 4 * 1024 * 1024  # of one traceback; more is left out whole
+_EXPLAINED = ("ImportPathMismatchError", "Skipped")  # where pytest's own words say what to do
 _CAPTURE_LIMIT = 16 * 1024  # of one captured stream; head and tail are kept
 
 
@@ -87,8 +88,10 @@ def relate(path: object, root: str) -> str:
 def describe_error(exception: BaseException, path: str, root: str) -> dict[str, Any]:
     """A collection error by the exception itself, its traceback starting at the user's file."""
     name = type(exception).__name__
-    if name in ("CollectError", "Failed") and exception.__cause__ is not None:
-        exception = exception.__cause__
+    cause = exception.__cause__
+    is_explained = type(cause).__name__ in _EXPLAINED
+    if name in ("CollectError", "Failed") and cause is not None and not is_explained:
+        exception = cause
         name = type(exception).__name__
     text = str(exception).replace(root + os.sep, "")
     if name in ("CollectError", "Failed", "UsageError"):

@@ -280,7 +280,8 @@ class Recorder:
         self._reporter.send(
             "finish",
             stop=str(stop) if stop else None,
-            duration=self._clock() - self._started - self._count_held(self._began),
+            # A project may stop the clock, but not the time for which the run was held.
+            duration=max(0.0, self._clock() - self._started - self._count_held(self._began)),
         )
 
 
