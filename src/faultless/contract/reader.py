@@ -25,6 +25,7 @@ from faultless.contract.strangers import (
     explain,
     imitates_result,
     is_failed,
+    is_set,
     put_in_words,
     read_coded,
     skip_json,
@@ -161,7 +162,6 @@ def _explain_rows(payload: dict[str, Json]) -> Fault:
 # What a result may hold beside its content; not part of any answer.
 _FRAME = frozenset({"_meta", "resultType", "isError", "jsonrpc", "id"})
 _DECODER = json.JSONDecoder(parse_constant=lambda _: None)
-_NO = frozenset({"false", "no", "off", "n", "f", "0", "none", "null"})
 _RESULT_MARKS = frozenset({"content", "structuredContent", "isError"})
 
 
@@ -217,7 +217,7 @@ def _open_result(result: dict[str, Json]) -> _Envelope:
             texts.append(text)
     return _Envelope(
         written=read_meta(result),
-        flagged=_is_set(result.get("isError")) or _is_set(result.get("is_error")),
+        flagged=is_set(result.get("isError")) or is_set(result.get("is_error")),
         payloads=[payload for value in values for payload in _unwrap(value)],
         rows=next((rows for value in values if (rows := _list_rows(value))), []),
         text="\n".join(texts),
@@ -227,7 +227,7 @@ def _open_result(result: dict[str, Json]) -> _Envelope:
 
 
 def _calls_itself_error(block: dict[str, Json]) -> bool:
-    return block.get("type") == "error" or _is_set(block.get("isError")) or block.get("error") is True
+    return block.get("type") == "error" or is_set(block.get("isError")) or block.get("error") is True
 
 
 def _list_rows(value: object) -> list[Json]:
@@ -235,11 +235,6 @@ def _list_rows(value: object) -> list[Json]:
     if is_object(value) and all(map(is_object, value.values())):
         return list(value.values())
     return value if isinstance(value, list) else []
-
-
-def _is_set(flag: object) -> bool:
-    """A flag of the wrong type is one all the same: many write "true", 1 or "yes", and clients take it."""
-    return bool(flag) and str(flag).strip().lower() not in _NO
 
 
 def _list_blocks(content: object) -> list[dict[str, Json]]:

@@ -20,11 +20,17 @@ Test: TypeAlias = "Callable[[dict[str, Json]], bool]"
 
 _FIRST_HTTP_ERROR = 400
 _LAST_HTTP_ERROR = 599
+_NO = frozenset({"false", "no", "off", "n", "f", "0", "none", "null"})
+
+
+def is_set(flag: object) -> bool:
+    """A flag of the wrong type is one all the same: many write "true", 1 or "yes", and clients take it."""
+    return bool(flag) and str(flag).strip().lower() not in _NO
 
 
 def imitates_result(payload: dict[str, Json]) -> bool:
     """A whole MCP result, packed into the text of another."""
-    return "content" in payload and (bool(payload.get("isError")) or bool(payload.get("is_error")))
+    return "content" in payload and (is_set(payload.get("isError")) or is_set(payload.get("is_error")))
 
 
 def _claims_success(payload: dict[str, Json]) -> bool:
