@@ -129,7 +129,7 @@ def test_a_method_is_called_on_objects_its_constructor_makes(ask: Ask) -> None:
     ],
 )
 def test_a_missing_annotation_is_inferred_or_said_to_be_assumed(body: str, taken_as: str, ask: Ask) -> None:
-    answer = ask("symbolic_check", code=f"def f(x):\n    {body}\n", function_name="f", timeout_seconds=1.5)
+    answer = ask("symbolic_check", code=f"def f(x):\n    {body}\n", function_name="f", timeout_seconds=4)
     assert any(f"x is taken as {taken_as} " in note for note in answer["assumptions"]), answer["assumptions"]
 
 

@@ -44,7 +44,8 @@ ARGUMENTS = [
         "three at once",
         "typed",
         {"path": 1, "limit": "x", "mode": 1},
-        "path: value must be a string (received 1); limit: value must be an integer;",
+        "path: value must be a string (received 1); limit: value must be an integer;"
+        " mode: value must be one of 'fast', 'slow'",
     ),
     refused(
         "an empty path", "typed", {"path": ""}, 'path: the value is shorter than 1 character (received "")'
